@@ -38,7 +38,7 @@ def normal_address(email: str) -> str:
     local, at, domain = lower_case_address(text).rpartition("@")
     with suppress(UnicodeError):
         domain = ascii_domain(domain)
-    return f"{_local_part_without_quotes(local)}{at}{domain}"
+    return f"{_unquoted_local_part(local)}{at}{domain}"
 
 
 def valid_address(email: str) -> str:
@@ -99,7 +99,7 @@ def address_has_unseen_characters(email: str) -> bool:
     return any(unicodedata.category(character) in _UNSEEN for character in local + at + domain)
 
 
-def _local_part_without_quotes(local: str) -> str:
+def _unquoted_local_part(local: str) -> str:
     if len(local) > 2 and local[0] == local[-1] == '"':
         plain = re.sub(r"\\(.)", r"\1", local[1:-1])
         if _PLAIN_LOCAL_PART.fullmatch(plain):

@@ -34,14 +34,14 @@ DEVICE = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "device"
 DEVICE_AGE = timedelta(days=365)
 
 
-def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
+def sign_in(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
     The earlier session and its id are dropped, including any staff sign-in, so that the old id is
     useless to anyone who knows it. The notifications of the browser's previous user are dropped
     too.
     """
-    if device_id := device_id_in_browser(request):
+    if device_id := remembered_device_id(request):
         Device.objects.filter(id=device_id).exclude(applicant=applicant).delete()
     request.session.flush()
     request.session[KEY] = str(applicant.id)
@@ -49,15 +49,13 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     security.info("applicant.signed_in", extra={"applicant": str(applicant.id)})
 
 
-def open_application_in_browser(
-    request: HttpRequest, *, applicant_id: UUID, application_id: UUID
-) -> None:
+def open_application(request: HttpRequest, *, applicant_id: UUID, application_id: UUID) -> None:
     """Open one application to a browser that used the link in its email, for LINKED_AGE.
 
     It signs nobody in: a forwarded email gives away neither the person's other applications nor
     their data. A browser in which the same person is signed in stays as it is.
     """
-    if applicant_id_in_browser(request) == applicant_id:
+    if signed_in_person_id(request) == applicant_id:
         return
     request.session.flush()
     request.session[LINKED] = [str(applicant_id), str(application_id)]
@@ -67,7 +65,7 @@ def open_application_in_browser(
     security.info("applicant.opened_application", extra=ids)
 
 
-def remember_address_in_browser(
+def remember_address(
     response: HttpResponseBase, email: str, *, handle: str, after: str = ""
 ) -> None:
     """Store in the browser the address that a code was sent to, and the page to show afterwards.
@@ -84,7 +82,7 @@ def remember_address_in_browser(
     )
 
 
-def forget_address_in_browser(response: HttpResponseBase) -> None:
+def forget_address(response: HttpResponseBase) -> None:
     """Remove the address from the browser."""
     response.delete_cookie(PROVING, samesite="Lax")
 
@@ -97,12 +95,12 @@ class Proving(NamedTuple):
     handle: str
 
 
-def new_browser_handle() -> str:
+def new_handle() -> str:
     """Make the secret that binds a code to the browser that requests it."""
     return token_urlsafe(16)
 
 
-def address_to_prove_in_browser(request: HttpRequest) -> Proving | None:
+def address_being_proved(request: HttpRequest) -> Proving | None:
     """Return the address that a browser is proving; None if it has not requested a code."""
     try:
         kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
@@ -111,7 +109,7 @@ def address_to_prove_in_browser(request: HttpRequest) -> Proving | None:
     return Proving(*kept) if len(kept) == len(Proving._fields) else None
 
 
-def was_code_sent_to_browser(request: HttpRequest) -> bool:
+def has_requested_code(request: HttpRequest) -> bool:
     """Tell whether this browser requested a code, for any address, within JUST_SENT."""
     try:
         signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
@@ -120,7 +118,7 @@ def was_code_sent_to_browser(request: HttpRequest) -> bool:
     return True
 
 
-def remember_device_in_browser(response: HttpResponseBase, device: Device) -> None:
+def remember_device(response: HttpResponseBase, device: Device) -> None:
     """Store in the browser which device it is."""
     response.set_cookie(
         DEVICE,
@@ -132,28 +130,28 @@ def remember_device_in_browser(response: HttpResponseBase, device: Device) -> No
     )
 
 
-def device_id_in_browser(request: HttpRequest) -> UUID | None:
+def remembered_device_id(request: HttpRequest) -> UUID | None:
     """Return the id of the device that this browser is, if it has notifications."""
     with suppress(ValueError):
         return UUID(request.COOKIES.get(DEVICE, ""))
     return None
 
 
-def sign_out_browser(request: HttpRequest) -> None:
+def sign_out(request: HttpRequest) -> None:
     """End the browser's session and its notifications, even those of an expired session."""
-    if device_id := device_id_in_browser(request):
+    if device_id := remembered_device_id(request):
         Device.objects.filter(id=device_id).delete()
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 
 
-def applicant_id_in_browser(request: HttpRequest) -> UUID | None:
+def signed_in_person_id(request: HttpRequest) -> UUID | None:
     """Return the id of the signed-in applicant, if any."""
     value = request.session.get(KEY)
     return UUID(value) if value else None
 
 
-def applicant_of_link_in_browser(request: HttpRequest, application_id: UUID) -> UUID | None:
+def linked_person_id(request: HttpRequest, application_id: UUID) -> UUID | None:
     """Return the id of the person whose link opened an application here, if one did."""
     person, application = request.session.get(LINKED, (None, None))
     return UUID(person) if application == str(application_id) else None

@@ -91,7 +91,7 @@ class Requester:
     network: str
 
 
-def send_code(
+def send(
     email: str,
     *,
     by: Requester,
@@ -106,14 +106,14 @@ def send_code(
     are silently dropped. In the email, `subject` and `about` say what the code is for, and
     `if_not_you` what to do if the reader did not request it.
     """
-    code = new_code()
-    address = _hash_for_code("address", email)
+    code = generate()
+    address = _hash("address", email)
     values: dict[str, Any] = {
         "turn": int.from_bytes(address[:8], "big", signed=True),
-        "request": _hash_for_code("request", email, by.handle),
+        "request": _hash("request", email, by.handle),
         "address": address,
-        "network": _hash_for_code("network", email, by.network),
-        "digest": _digest_of_code(email, code),
+        "network": _hash("network", email, by.network),
+        "digest": _digest(email, code),
         "tries": MOST_TRIES,
         "lifetime": LIFETIME,
         "window": WINDOW,
@@ -129,7 +129,7 @@ def send_code(
             mail.post_private_email(
                 to=email,
                 subject=subject,
-                text=sign_in_code_text(code, about, if_not_you),
+                text=email_text(code, about, if_not_you),
                 lifetime=LIFETIME,
             )
             security.info("code.sent")
@@ -141,7 +141,7 @@ def send_code(
         over.filter(request__in=some).delete()
 
 
-def sign_in_code_text(code: str, about: str, if_not_you: str) -> str:
+def email_text(code: str, about: str, if_not_you: str) -> str:
     """Write the email with a code: first the code, then what it is for."""
     return (
         f"{code}\n\n"
@@ -153,7 +153,7 @@ def sign_in_code_text(code: str, about: str, if_not_you: str) -> str:
     )
 
 
-def guess_code(email: str, code: str, *, requester: str) -> bool | None:
+def guess(email: str, code: str, *, requester: str) -> bool | None:
     """Try a code for a normalised address, on behalf of the requester it was sent for.
 
     Return True for the right code, which is then used up, and False for a wrong one, which costs a
@@ -162,8 +162,8 @@ def guess_code(email: str, code: str, *, requester: str) -> bool | None:
     """
     with connection.cursor() as cursor:
         values = {
-            "request": _hash_for_code("request", email, requester),
-            "digest": _digest_of_code(email, code),
+            "request": _hash("request", email, requester),
+            "digest": _digest(email, code),
         }
         cursor.execute(GUESS, values)
         row = cursor.fetchone()
@@ -172,36 +172,34 @@ def guess_code(email: str, code: str, *, requester: str) -> bool | None:
     return row[0] if row else None
 
 
-def forget_code(email: str) -> None:
+def forget(email: str) -> None:
     """Delete all code records of a normalised address."""
-    SignInCode.objects.filter(address=_hash_for_code("address", email)).delete()
+    SignInCode.objects.filter(address=_hash("address", email)).delete()
 
 
-def kept_code_of(email: str) -> dict[str, Any] | None:
+def find_latest(email: str) -> dict[str, Any] | None:
     """Return the record of the latest code for an address: its expiry, tries and recent count."""
-    kept = SignInCode.objects.filter(address=_hash_for_code("address", email)).order_by(
-        "-expires_at"
-    )
+    kept = SignInCode.objects.filter(address=_hash("address", email)).order_by("-expires_at")
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
 
 
-def _hash_for_code(what: str, *values: str) -> bytes:
+def _hash(what: str, *values: str) -> bytes:
     text = "\n".join(values)
     return salted_hmac(f"applicants.codes.{what}", text, algorithm="sha256").digest()
 
 
-def _digest_of_code(email: str, code: str) -> bytes:
+def _digest(email: str, code: str) -> bytes:
     """Hash a code with a secret key: a plain hash would fall to trying every code."""
-    return _hash_for_code("code", email, code)
+    return _hash("code", email, code)
 
 
-def new_code() -> str:
+def generate() -> str:
     """Make a code short enough to type, so only a few guesses may be allowed."""
     return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
 
 
-def digits_of_code(text: str) -> str:
+def normal_digits(text: str) -> str:
     """Return a code as it was sent: with digits of 0 to 9, of whatever script, and nothing beside.
 
     Characters that do not belong to a code stay, so that it is refused.

@@ -8,7 +8,7 @@ from django import forms
 from django.core.validators import RegexValidator
 
 from applicants.addresses import EMAIL_LENGTH, checked_address
-from applicants.codes import CODE_DIGITS, digits_of_code
+from applicants.codes import CODE_DIGITS, normal_digits
 from applicants.models import NAME_LENGTH
 from applicants.names import checked_name
 
@@ -41,7 +41,7 @@ class NameField(forms.CharField):
         return checked_name(text) if text else text
 
 
-def _address_form_field(help_text: str) -> forms.EmailField:
+def _address_field(help_text: str) -> forms.EmailField:
     return AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
@@ -65,13 +65,13 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address_form_field("We’ll email you a code, and email you again when it’s your turn.")
+    email = _address_field("We’ll email you a code, and email you again when it’s your turn.")
 
 
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address_form_field("We’ll email you a code. There is no password.")
+    email = _address_field("We’ll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):
@@ -88,6 +88,6 @@ class CodeForm(forms.Form):
 
     def clean_code(self) -> str:
         """Return only the digits."""
-        code = digits_of_code(self.cleaned_data["code"])
+        code = normal_digits(self.cleaned_data["code"])
         _CODE(code)
         return code

@@ -55,7 +55,7 @@ def post_private_email(
     if settings.EMAIL_BACKEND == NOWHERE:
         logger.warning("An email was dropped: EMAIL_URL is not set")
         return
-    sealed = _mail_cipher().encrypt(json.dumps([to, subject, text]).encode())
+    sealed = _cipher().encrypt(json.dumps([to, subject, text]).encode())
     with transaction.atomic(savepoint=False):
         row = PrivateEmail.objects.create(
             sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
@@ -72,12 +72,12 @@ def send_private_email(email_id: UUID) -> str:
     if row is None:
         return "expired"  # or sent by an attempt that then died
     try:
-        to, subject, text = json.loads(_mail_cipher().decrypt(bytes(row.sealed)))
+        to, subject, text = json.loads(_cipher().decrypt(bytes(row.sealed)))
     except InvalidToken:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
     try:
-        hand_mail_to_server(compose_mail(to=to, subject=subject, text=text, email_id=row.id))
+        deliver(compose(to=to, subject=subject, text=text, email_id=row.id))
     except Refused as refused:
         logger.error("A private email was refused permanently: %s", refused.code)
         row.delete()
@@ -101,27 +101,27 @@ def mailed_address_digest(address: str) -> bytes:
     return salted_hmac("applicants.mail.address", address.lower(), algorithm="sha256").digest()
 
 
-def compose_mail(
+def compose(
     *, to: str, subject: str, text: str, email_id: UUID, html: str = ""
 ) -> EmailMultiAlternatives:
     """Build an email. The subject is joined to one line, so that no name can break the headers.
 
     The Message-ID derives from the id, so that servers and mailboxes can recognise a second copy.
     """
-    headers = AUTOMATIC | {"Message-ID": mail_message_id(email_id)}
+    headers = AUTOMATIC | {"Message-ID": build_message_id(email_id)}
     message = EmailMultiAlternatives(" ".join(subject.split()), text, to=[to], headers=headers)
     if html:
         message.attach_alternative(html, "text/html")
     return message
 
 
-def mail_message_id(email_id: UUID) -> str:
+def build_message_id(email_id: UUID) -> str:
     """Return the Message-ID of an email, which is the same for each attempt to send it."""
     domain = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip(" >") or "localhost"
     return f"<{email_id.hex}@{domain}>"
 
 
-def hand_mail_to_server(message: EmailMessage) -> str:
+def deliver(message: EmailMessage) -> str:
     """Hand an email to the mail server; return the provider's id, or else the Message-ID.
 
     Raises Refused if sending can never succeed, and tasks.errors.Retry if it can later. Neither
@@ -133,12 +133,10 @@ def hand_mail_to_server(message: EmailMessage) -> str:
         connection.open()
         message.send()
     except Exception as error:
-        code = _permanent_mail_code(error)
+        code = _permanent_error_code(error)
         if code:
             raise Refused(code) from None
-        raise Retry(
-            f"the mail server could not take the email: {_mail_error_name(error)}"
-        ) from None
+        raise Retry(f"the mail server could not take the email: {_error_name(error)}") from None
     finally:
         with suppress(Exception):  # the email is accepted: errors while closing do not matter
             connection.close()
@@ -146,7 +144,7 @@ def hand_mail_to_server(message: EmailMessage) -> str:
     return message.extra_headers["Message-ID"] if given is None else str(given)
 
 
-def _permanent_mail_code(error: Exception) -> str:
+def _permanent_error_code(error: Exception) -> str:
     """Return the code of a permanent error, or "" for one that a later attempt may overcome.
 
     A refusal of the sender or of our credentials is not permanent: the operator can fix it.
@@ -166,14 +164,14 @@ def _permanent_mail_code(error: Exception) -> str:
     return "REFUSED" if "AnymailRecipientsRefused" in kinds else ""
 
 
-def _mail_error_name(error: Exception) -> str:
+def _error_name(error: Exception) -> str:
     code = getattr(error, "smtp_code", "")
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code = next((code for code, _ in error.recipients.values()), "")
     return f"{type(error).__name__} {code}".strip()
 
 
-def _mail_cipher() -> MultiFernet:
+def _cipher() -> MultiFernet:
     """Return the cipher of stored emails. Fallback keys can still read theirs."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = [

@@ -27,7 +27,7 @@ def checked_name(text: str) -> str:
     plain = _normal_name(text)
     if _REFUSED.search(plain):
         raise ValidationError("Remove line breaks and other invisible characters.", code="invalid")
-    if not any(map(_is_seen_in_name, plain)):
+    if not any(map(_is_visible, plain)):
         raise ValidationError("Enter at least one letter or digit.", code="invalid")
     return plain
 
@@ -42,6 +42,6 @@ def _normal_name(text: str) -> str:
     return unicodedata.normalize("NFC", _SPACES.sub(" ", plain).strip())
 
 
-def _is_seen_in_name(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     """Tell whether a character alone can be a name: a letter, a digit or a symbol."""
     return unicodedata.category(character)[0] in "LNS" and character not in _BLANK_LETTERS

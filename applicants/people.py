@@ -11,7 +11,7 @@ from applicants.models import ERASED, Applicant
 from tasks.sql.prepared import PreparedStatement
 
 
-def find_or_create_applicant(email: str) -> Applicant:
+def find_or_create_person(email: str) -> Applicant:
     """Return the person with an address, in any spelling; create them if the address is new.
 
     Raises Django's ValidationError if it is not an email address.
@@ -57,7 +57,7 @@ SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
 )
 
 
-def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
+def find_or_create_people(emails: Collection[str]) -> dict[str, UUID]:
     """Map addresses to the ids of their people, creating people for new addresses.
 
     The addresses must come from `checked_address`.
@@ -69,7 +69,7 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
     return found
 
 
-def applicant_exists(applicant_id: UUID) -> bool:
+def person_exists(applicant_id: UUID) -> bool:
     """Tell whether a person exists and is not erased, in one query."""
     people = Applicant.objects.filter(id=applicant_id)
     return people.exclude(email__startswith=ERASED).exists()

@@ -9,11 +9,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 
-from applicants import codes
+from applicants import codes, tokens
 from applicants.addresses import normal_address
 from applicants.models import Applicant, ApplicantToken
-from applicants.people import find_or_create_applicant
-from applicants.tokens import grant_token_to_applicant
+from applicants.people import find_or_create_person
 
 # Most expired tokens that one sign-in deletes.
 CLEARED_AT_ONCE = 20
@@ -27,7 +26,7 @@ class CodeRefused(Exception):
         self.try_again = try_again
 
 
-def prove_address_to_sign_in(*, email: str, code: str, requester: str) -> Applicant:
+def prove_address(*, email: str, code: str, requester: str) -> Applicant:
     """Return the person who proves an address with the code sent to it, and use up the code.
 
     Only a code requested by `requester` counts, with that requester's tries. A new address becomes
@@ -35,9 +34,9 @@ def prove_address_to_sign_in(*, email: str, code: str, requester: str) -> Applic
     """
     address = normal_address(email)
     with transaction.atomic(durable=True):
-        right = codes.guess_code(address, code, requester=requester)
+        right = codes.guess(address, code, requester=requester)
         if right:
-            return find_or_create_applicant(address)
+            return find_or_create_person(address)
     raise CodeRefused(try_again=right is False)
 
 
@@ -49,7 +48,7 @@ class Granted(NamedTuple):
     applicant_id: UUID
 
 
-def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
+def redeem_code(*, email: str, code: str, requester: str) -> Granted | None:
     """Return a new token for the person who proves an address with its code.
 
     A new address becomes an applicant. Return None if the code is wrong, used or expired, has no
@@ -57,10 +56,10 @@ def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
     a transaction.
     """
     with transaction.atomic(durable=True):
-        if not codes.guess_code(normal_address(email), code, requester=requester):
+        if not codes.guess(normal_address(email), code, requester=requester):
             return None
-        person = find_or_create_applicant(email)
-        granted = Granted(*grant_token_to_applicant(person), person.id)
+        person = find_or_create_person(email)
+        granted = Granted(*tokens.grant(person), person.id)
     expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
     some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
     ApplicantToken.objects.filter(id__in=some).delete()

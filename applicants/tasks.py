@@ -9,7 +9,7 @@ from tasks.registry import task_type
 from tasks.retry import Backoff
 
 
-def give_up_private_email_in_task(email: UUID) -> None:
+def give_up_private_email(email: UUID) -> None:
     mail.drop_private_email(email)
 
 
@@ -22,8 +22,8 @@ def give_up_private_email_in_task(email: UUID) -> None:
     urgent=True,
     waits_for_service=True,
     backoff=Backoff(base_seconds=2, cap_seconds=120, jitter_seconds=1),
-    on_fail=give_up_private_email_in_task,
+    on_fail=give_up_private_email,
 )
-def run_private_email_task(email: UUID) -> dict[str, str]:
+def send_private_email(email: UUID) -> dict[str, str]:
     """Send a stored email: {"outcome"} is sent, refused, expired or unreadable."""
     return {"outcome": mail.send_private_email(email)}

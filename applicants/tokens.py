@@ -20,12 +20,12 @@ security = logging.getLogger("security")
 PREFIX = "nila_"
 
 
-def new_applicant_token() -> str:
+def generate() -> str:
     """Make a token of 256 random bits, so that an unsalted hash of it is safe to look up."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def token_digest(token: str) -> bytes:
+def digest(token: str) -> bytes:
     """Return the hash of a token. Only the hash is stored."""
     return sha256(token.encode()).digest()
 
@@ -33,22 +33,20 @@ def token_digest(token: str) -> bytes:
 TOKEN_LIFETIME = timedelta(days=30)
 
 
-def issue_token_to_applicant(applicant: Applicant) -> str:
+def issue(applicant: Applicant) -> str:
     """Create a token for a person. It cannot be shown again."""
-    return grant_token_to_applicant(applicant)[0]
+    return grant(applicant)[0]
 
 
-def grant_token_to_applicant(applicant: Applicant) -> tuple[str, datetime]:
+def grant(applicant: Applicant) -> tuple[str, datetime]:
     """Create a token for a person; return it, for the only time, with its expiry."""
-    token, expires_at = new_applicant_token(), timezone.now() + TOKEN_LIFETIME
-    ApplicantToken.objects.create(
-        applicant=applicant, digest=token_digest(token), expires_at=expires_at
-    )
+    token, expires_at = generate(), timezone.now() + TOKEN_LIFETIME
+    ApplicantToken.objects.create(applicant=applicant, digest=digest(token), expires_at=expires_at)
     security.info("token.created", extra={"applicant": str(applicant.id)})
     return token, expires_at
 
 
-def revoke_token_of_applicant(token_id: UUID) -> None:
+def revoke(token_id: UUID) -> None:
     """Revoke a token. Revoking twice is harmless."""
     if ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now()):
         security.info("token.revoked", extra={"token": str(token_id)})

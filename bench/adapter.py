@@ -169,13 +169,13 @@ def _filled_job(waiting: int) -> tuple[UUID, str]:
     from django.db import connection
     from importing import import_people
 
-    from jobs.keys import create_api_key
+    from jobs import keys
     from jobs.models import Job, Scope
 
     job = UUID(harness.make_job(capacity=SEATS))
     import_people(job, "waiting", waiting + SEATS)
     company = Job.objects.values_list("company_id", flat=True).get(id=job)
-    _, key = create_api_key(company_id=company, name="bench", scopes=list(Scope))
+    _, key = keys.create(company_id=company, name="bench", scopes=list(Scope))
     harness.execute("VACUUM ANALYZE", "CHECKPOINT")
     connection.close()
     return job, key
@@ -186,7 +186,7 @@ def _tokens(job: UUID, people: int, *, behind: int = 0) -> list[tuple[str, str]]
     from django.db import connection
     from django.db.models import F
 
-    from applicants.tokens import issue_token_to_applicant
+    from applicants.tokens import issue as issue_token_to_applicant
     from pipeline.models import Application
 
     rows = Application.objects.filter(job_id=job).exclude(status="INACTIVE")

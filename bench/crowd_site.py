@@ -82,14 +82,14 @@ def running_site(address: tuple[str, int], seats: int, people: int) -> Iterator[
 def _open(address: tuple[str, int], seats: int, people: int, parts: dict[str, list[int]]) -> Site:
     from django.db import connection
 
-    from jobs.keys import create_api_key
+    from jobs import keys
     from jobs.models import Job, Scope
 
     job = UUID(
         harness.make_job(capacity=seats, acknowledgment_window_seconds=60, cooldown_seconds=1)
     )
     company = Job.objects.values_list("company_id", flat=True).get(id=job)
-    _, key = create_api_key(company_id=company, name="crowd", scopes=list(Scope))
+    _, key = keys.create(company_id=company, name="crowd", scopes=list(Scope))
     crowd = [_person(f"crowd-{job}-{number}@bench.example") for number in range(people)]
     connection.close()
     return Site(address, job, key, crowd, parts)
@@ -100,16 +100,15 @@ def _person(email: str) -> Person:
     from django.contrib.sessions.backends.db import SessionStore
     from django.http import HttpRequest
 
-    from applicants.browser import sign_in_browser
-    from applicants.people import find_or_create_applicant
-    from applicants.tokens import issue_token_to_applicant
+    from applicants import browser, tokens
+    from applicants.people import find_or_create_person
 
-    person, request = find_or_create_applicant(email), HttpRequest()
+    person, request = find_or_create_person(email), HttpRequest()
     request.session = SessionStore()
-    sign_in_browser(request, person)
+    browser.sign_in(request, person)
     request.session.save()
     cookie = f"{settings.SESSION_COOKIE_NAME}={request.session.session_key}"
-    return Person(issue_token_to_applicant(person), cookie)
+    return Person(tokens.issue(person), cookie)
 
 
 def _listener(port: int) -> int:

@@ -105,7 +105,7 @@ def note_heads(is_over: threading.Event) -> None:
     """Note the heads of the logs outside the cluster, as the task worker does."""
     from django.db import Error, connection
 
-    from pipeline.audit.anchors import append_anchors
+    from pipeline.audit.anchors import append as append_anchors
 
     while not is_over.wait(ANCHOR_SECONDS):
         try:

@@ -60,10 +60,10 @@ LATE = (
 
 def make_jobs() -> dict[str, Any]:
     """Make a busy job, one whose offers nobody answers, and what the clients need."""
-    from applicants.tokens import issue_token_to_applicant
-    from jobs.keys import create_api_key
+    from applicants import tokens
+    from jobs import keys
     from jobs.models import Scope
-    from pipeline.live.stream_tokens import issue_stream_token
+    from pipeline.live import stream_tokens
     from tests.support import factories
 
     company = factories.company().id
@@ -71,9 +71,9 @@ def make_jobs() -> dict[str, Any]:
     return {
         "company": company,
         "busy": busy,
-        "key": create_api_key(company_id=company, name="crowd", scopes=list(Scope))[1],
-        "tokens": [issue_token_to_applicant(factories.applicant()) for _ in range(CLIENTS)],
-        "streams": [issue_stream_token([busy]) for _ in range(STREAMS)],
+        "key": keys.create(company_id=company, name="crowd", scopes=list(Scope))[1],
+        "tokens": [tokens.issue(factories.applicant()) for _ in range(CLIENTS)],
+        "streams": [stream_tokens.issue([busy]) for _ in range(STREAMS)],
     }
 
 

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import harness  # noqa: F401  it makes the project importable
 
-from pipeline.figures.forecast import Turn, forecast_wait_at_position, forecast_waits_of_line
+from pipeline.figures.forecast import Turn, estimate_waits, interpolate_wait
 
 DAY = 86_400.0
 HALF, MOST, MOST_POINTS = 50, 80, 5
@@ -107,8 +107,8 @@ def calibration(lines: int, seed: int) -> dict[str, float | int]:
             continue
         asked += 1
         position = chance.randint(1, len(line.waiting))
-        known = forecast_waits_of_line(line.turns, start=0, now=line.now)
-        forecast = forecast_wait_at_position(known, position)
+        known = estimate_waits(line.turns, start=0, now=line.now)
+        forecast = interpolate_wait(known, position)
         if forecast is None:
             continue
         made += 1

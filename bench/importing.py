@@ -71,11 +71,11 @@ def _backend_seconds() -> float:
 
 
 def _apply(job_id: UUID, n: int, count: int) -> None:
-    from applicants.people import find_or_create_applicant
+    from applicants.people import find_or_create_person
     from pipeline.services.joining import apply
 
     for who in range(count):
-        person = find_or_create_applicant(f"single-{n}-{who}@bench.example")
+        person = find_or_create_person(f"single-{n}-{who}@bench.example")
         apply(job_id=job_id, applicant_id=person.id, name=f"Person {who}", actor=_actor())
 
 
@@ -96,11 +96,11 @@ def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
 def _import_file(job_id: UUID, prefix: str, count: int) -> list[float]:
     from jobs.models import Job
     from pipeline.files.imports.admitting import admit_rows
-    from pipeline.files.imports.starting import store_import
+    from pipeline.files.imports.starting import store_upload
 
     company_id = Job.objects.values_list("company_id", flat=True).get(id=job_id)
     times = [time.perf_counter()]
-    import_id = store_import(
+    import_id = store_upload(
         company_id=company_id,
         job_id=job_id,
         name="people.csv",

@@ -50,7 +50,7 @@ def _open(address: tuple[str, int], job_id: str, count: int) -> list[socket.sock
 
     watchers = [socket.create_connection(address) for _ in range(count)]
     for watcher in watchers:
-        ticket = stream_tokens.issue_stream_token([UUID(job_id)])
+        ticket = stream_tokens.issue([UUID(job_id)])
         watcher.sendall(f"GET /live/{ticket} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     for watcher in watchers:
         assert b"200" in watcher.recv(4_096)

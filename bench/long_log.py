@@ -220,7 +220,7 @@ def _copy(table: str, columns: str, rows: Iterator[tuple[Any, ...]]) -> None:
 
 def learn() -> None:
     """Index all names, as a worker does in the background."""
-    from pipeline.maintenance.name_index import index_names
+    from pipeline.maintenance import name_index
 
-    while index_names():
+    while name_index.update():
         pass

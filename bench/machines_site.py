@@ -20,7 +20,7 @@ import psycopg
 from machines import HERE, Machine, machines
 from patroni_cluster import ClusterOptions, PatroniCluster, patroni_cluster, wait_until
 
-from pipeline.database.server import server_user
+from pipeline.database.server import unprivileged_user
 from tests.deploy.pgbouncer import installed_pooler, write_pooler_file
 
 DATABASE_PARTS = ("etcd", "node1", "node2", "node3", "proxy")
@@ -115,7 +115,7 @@ class MachinesSite:
 
     def start_pooler(self) -> None:
         """Start the pooler; also again."""
-        machine, user = self.machines["pooler"], server_user()
+        machine, user = self.machines["pooler"], unprivileged_user()
         proxy = urlsplit(f"//{self.cluster.address}")
         place = f"host={proxy.hostname} port={proxy.port} dbname=next_in_line"
         listen = ("listen_addr = 127.0.0.1", f"listen_addr = {machine.address}")

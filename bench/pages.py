@@ -163,7 +163,7 @@ def _person(job_id: str) -> Any:
     from django.contrib.sessions.backends.db import SessionStore
     from django.test import Client, RequestFactory
 
-    from applicants.browser import sign_in_browser
+    from applicants.browser import sign_in as sign_in_browser
     from pipeline.models import Application
 
     request = RequestFactory().get("/")

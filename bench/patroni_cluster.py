@@ -95,14 +95,14 @@ class PatroniCluster:
     """
 
     def __init__(self, folder: Path, options: ClusterOptions, where: dict[str, Machine]) -> None:
-        from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
-        from pipeline.database.server import server_user
+        from pipeline.database.binaries import copy_reachable, find_binaries
+        from pipeline.database.server import unprivileged_user
 
-        user = server_user()
+        user = unprivileged_user()
         self._folder, self._options = folder, options
         self._identity = (user.pw_uid, user.pw_gid) if user else None
         self._machines: defaultdict[str, Machine] = defaultdict(Machine, where)
-        self._binaries = reachable_copy_of_binaries(find_binaries(), folder).folder
+        self._binaries = copy_reachable(find_binaries(), folder).folder
         ports = _free_ports(2 + 2 + 2 * len(NODES))
         self.port, etcd, self._peer, _ = ports[:4]
         self.address = f"{self._machines['proxy'].address}:{self.port}"

@@ -64,7 +64,8 @@ def measure(job: UUID, calls: int, rounds: int) -> None:
     from django.db import connections
 
     from pipeline.audit.verify import replay_one_page
-    from pipeline.database.replica import READS, REPLICA, primary_without_replica
+    from pipeline.database.replica import READS, REPLICA
+    from pipeline.database.replica import primary_only as primary_without_replica
     from pipeline.selectors.board import read_board
 
     backends = [backend_of(connections[alias]) for alias in ("default", REPLICA)]

@@ -61,12 +61,12 @@ def free_port() -> int:
 
 
 def company_key() -> str:
+    from jobs import keys
     from jobs.companies import create_company
-    from jobs.keys import create_api_key
     from jobs.models import Scope
 
     company = create_company(name="Storm", owner_email="owner@storm.example")
-    return create_api_key(company_id=company.id, name="storm", scopes=list(Scope))[1]
+    return keys.create(company_id=company.id, name="storm", scopes=list(Scope))[1]
 
 
 def _start_servers(port: int) -> list[subprocess.Popen]:
@@ -145,11 +145,11 @@ def _storm(port: int, key: str, job_id: str, options: argparse.Namespace) -> Cou
 
 
 def _tokens(people: int) -> list[str]:
-    from applicants.people import find_or_create_applicant
-    from applicants.tokens import issue_token_to_applicant
+    from applicants.people import find_or_create_person
+    from applicants.tokens import issue as issue_token_to_applicant
 
     addresses = [f"person{number}@storm.example" for number in range(people)]
-    return [issue_token_to_applicant(find_or_create_applicant(address)) for address in addresses]
+    return [issue_token_to_applicant(find_or_create_person(address)) for address in addresses]
 
 
 def _crowd(

@@ -102,7 +102,7 @@ def clean_up() -> None:
     took, removed, start = [], 0, time.perf_counter()
     while removed < ROWS / 10:
         begun, batch = time.perf_counter(), retention._batch[0]
-        retention.run_task_retention()
+        retention.run()
         took.append(1000 * (time.perf_counter() - begun))
         removed += batch
     report(f"clean-up, a batch ({retention._batch[0]} tasks at last)", took, goal=200)

@@ -233,10 +233,10 @@ def make_schedules() -> None:
     from datetime import timedelta
 
     from tasks.models import Schedule
-    from tasks.scheduling.schedules import create_schedule
+    from tasks.scheduling import schedules
 
     for n in range(SCHEDULES):
-        made = create_schedule(
+        made = schedules.create(
             name=f"every minute {n}",
             cron="* * * * *",
             type_key="bench.tick",

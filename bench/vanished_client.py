@@ -19,7 +19,7 @@ import psycopg
 from machines import Machine, machines
 
 from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.server import server_user
+from pipeline.database.server import unprivileged_user
 from tests.deploy.pgbouncer import installed_pooler, write_pooler_file
 
 POOLER_PORT, ANSWER_SECONDS = 6432, 1
@@ -69,7 +69,7 @@ def time_until_free(
     place = f"host={cluster.socket_dir} port={PORT} dbname=postgres"
     changes = [("listen_addr = 127.0.0.1", f"listen_addr = {pooler.address}")]
     file = write_pooler_file(folder, place, POOLER_PORT, *changes, *([(line, "")] if line else []))
-    user, environment = server_user(), dict(os.environ)
+    user, environment = unprivileged_user(), dict(os.environ)
     running = pooler.start(
         [installed_pooler()[0], file], log=folder / "pooler.log", environment=environment,
         folder=Path("/"), identity=(user.pw_uid, user.pw_gid) if user else None,

@@ -52,8 +52,9 @@ def main() -> None:
 
 def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> None:
     """Queue deliveries for endpoints, each of a company of its own, and time the sending."""
-    from pipeline.webhooks.endpoints import create_webhook_endpoint
-    from pipeline.webhooks.queue import QueuedOccurrence, queue_webhooks, wake_webhook_queue
+    from pipeline.webhooks import queue
+    from pipeline.webhooks.endpoints import create as create_webhook_endpoint
+    from pipeline.webhooks.queue import QueuedOccurrence
 
     clear()
     companies = [company() for _ in range(endpoints)]
@@ -65,9 +66,9 @@ def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> 
             QueuedOccurrence(f"bench:{n}", "job.opened", now, {"seq": n})
             for n in range(count // endpoints)
         ]
-        queue_webhooks(each, events)
+        queue.add(each, events)
     cpu, began = cpu_seconds(worker), time.monotonic()
-    wake_webhook_queue()
+    queue.wake()
     left = "SELECT count(*) FROM pipeline_webhookdelivery WHERE state = 'PENDING'"
     while harness.execute(left)[0][0]:
         time.sleep(0.05)
@@ -86,7 +87,7 @@ def arrival(url: str) -> None:
     from jobs.models import Job
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.joining import apply
-    from pipeline.webhooks.endpoints import create_webhook_endpoint
+    from pipeline.webhooks.endpoints import create as create_webhook_endpoint
 
     clear()
     job = harness.make_job()

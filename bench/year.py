@@ -70,7 +70,7 @@ def measure(calls: int) -> dict[str, Times]:
     from pipeline.audit.verify import replay_one_page
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.selectors.board import read_board
-    from pipeline.selectors.system import end_of_feed, feed_of
+    from pipeline.selectors.system import feed_end, read_feed
     from pipeline.services.joining import apply
     from pipeline.services.leaving import withdraw
     from pipeline.services.settling import settle_next_due
@@ -107,9 +107,9 @@ def measure(calls: int) -> dict[str, Times]:
         timed("confirm", lambda: acknowledge(application_id=offered, actor=actor))  # noqa: B023  called at once
         timed("due", settle_next_due)
         timed("board", lambda: read_board(job))  # noqa: B023  called at once
-        timed("feed", lambda: feed_of(owner, after=None, limit=100))  # noqa: B023  called at once
-        end = end_of_feed(owner)
-        timed("feed_end", lambda: feed_of(owner, after=end, limit=100))  # noqa: B023  called at once
+        timed("feed", lambda: read_feed(owner, after=None, limit=100))  # noqa: B023  called at once
+        end = feed_end(owner)
+        timed("feed_end", lambda: read_feed(owner, after=end, limit=100))  # noqa: B023  called at once
         timed("replay", lambda: replay_one_page(job, seq=seq // 2, limit=100))  # noqa: B023  called at once
         if closed:
             old, head = random.choice(closed)
@@ -179,22 +179,22 @@ def report_retention() -> None:
     """Print how long retention looks for what is due, and holds a job's lock."""
     from pipeline.privacy import retention
 
-    found, (wall, cpu) = with_times(retention.end_retention)
+    found, (wall, cpu) = with_times(retention.erase_batch)
     print(f"retention finds {found} due in {wall:,.0f} ms, {cpu:,.0f} ms of CPU")
     harness.execute(
         "INSERT INTO jobs_retention (job_id, keep_days, legal_hold) SELECT id, 30, false FROM"
         f" jobs_job WHERE status = 'CLOSED' ORDER BY closed_at LIMIT {RETENTION_JOBS}"
     )
     held: Times = []
-    end_of_one_job = retention._end_retention_of
+    end_of_one_job = retention._separate_people
 
     def watched(job_id: UUID, application_ids: list[UUID]) -> None:
         held.append(with_times(lambda: end_of_one_job(job_id, application_ids))[1])
 
-    retention._end_retention_of = watched
+    retention._separate_people = watched
     erased, used, began = 0, 0.0, time.monotonic()
     while time.monotonic() < began + RETENTION_SECONDS:
-        count, times = with_times(retention.end_retention)
+        count, times = with_times(retention.erase_batch)
         erased, used = erased + count, used + times[1]
         if count < retention.BATCH:
             break

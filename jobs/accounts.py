@@ -20,14 +20,14 @@ SECOND_STEPS = ("totp", "webauthn")
 
 
 @transaction.atomic
-def set_first_account_password(*, user_id: UUID, password: str) -> None:
+def set_first_password(*, user_id: UUID, password: str) -> None:
     """Set the first password of an account; the caller vouches for its address.
 
     An existing password is kept. Raises BadPassword.
     """
     user = User.objects.get(id=user_id)
     if not user.has_usable_password():
-        _check_account_password(password, user)
+        _check_password(password, user)
         user.set_password(password)
         user.save(update_fields=["password"])
         EmailAddress.objects.update_or_create(
@@ -35,31 +35,31 @@ def set_first_account_password(*, user_id: UUID, password: str) -> None:
         )
 
 
-def has_staff_account(email: str) -> bool:
+def is_staff_address(email: str) -> bool:
     """Tell if an address, in any spelling, has a staff account."""
     return User.objects.filter(email=normal_address(email)).exists()
 
 
-def find_or_create_account(email: str, password: str | None) -> User:
+def find_or_create(email: str, password: str | None) -> User:
     email = checked_address(email)
     if user := User.objects.filter(email=email).first():
         return user
     user = User(email=email)
     if password is not None:
-        _check_account_password(password, user)
+        _check_password(password, user)
     user.set_password(password)
     user.save()
     return user
 
 
-def _check_account_password(password: str, user: User) -> None:
+def _check_password(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
         raise BadPassword(*error.messages) from None
 
 
-def account_has_second_step(user_id: UUID) -> bool:
+def has_second_step(user_id: UUID) -> bool:
     """Tell whether an account has a passkey or an authenticator app, in one query."""
     from allauth.mfa.models import Authenticator  # its models are not loaded before ours
 

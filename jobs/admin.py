@@ -17,12 +17,8 @@ from django.http import HttpRequest
 
 from applicants.addresses import checked_address
 from jobs.models import ApiKey, Company, Job, Membership, User
-from tasks.readonly_admin import (
-    ReadonlyAdmin,
-    ReadonlyAdminPaginator,
-    readonly_admin_hex_column,
-    search_readonly_admin,
-)
+from tasks import readonly_admin
+from tasks.readonly_admin import ReadonlyAdmin, ReadonlyAdminPaginator
 
 # Use the staff sign-in, which also asks for a second step.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way
@@ -87,7 +83,7 @@ class StaffAccountAdmin(UserAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Find accounts by the beginning of the address, or by id."""
-        return search_readonly_admin(queryset, search_term, ("id",), ("email",)), False
+        return readonly_admin.search(queryset, search_term, ("id",), ("email",)), False
 
 
 @admin.register(Company)
@@ -143,7 +139,7 @@ class JobAdmin(ReadonlyAdmin):
     readonly_fields = ("head",)
     ids = ("id", "company_id")
     search_help_text = "The id of a job or a company"
-    head = readonly_admin_hex_column("chain_head", "Head of the log")
+    head = readonly_admin.hex_column("chain_head", "Head of the log")
 
     def title(self, job: Job) -> str:
         """Return the job's title."""

@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from applicants.names import checked_name
-from jobs.accounts import account_has_second_step, find_or_create_account
+from jobs import accounts
+from jobs.accounts import has_second_step
 from jobs.errors import BadName, SecondStepMissing
 from jobs.models import NAME_LENGTH, Company, Membership, Role
 
@@ -24,19 +25,19 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     is never changed. Raises BadName, BadPassword, and ValidationError for a bad address.
     """
     company = Company.objects.create(name=checked_company_name(name))
-    owner = find_or_create_account(owner_email, password)
+    owner = accounts.find_or_create(owner_email, password)
     Membership.objects.create(company=company, user=owner, role=Role.OWNER)
     security.info("company.created", extra={"company": str(company.id), "owner": str(owner.id)})
     return company
 
 
-def require_second_step_in_company(*, company_id: UUID, required: bool, by: UUID) -> None:
+def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
     """Require, or no longer require, a passkey or authenticator app of a company's members.
 
     It takes effect at once, in open sessions too. Raises SecondStepMissing if the owner who
     requires it (`by`) has none: they would lock themselves out.
     """
-    if required and not account_has_second_step(by):
+    if required and not has_second_step(by):
         raise SecondStepMissing
     Company.objects.filter(id=company_id).update(requires_second_step=required)
     event = "second_step.required" if required else "second_step.optional"

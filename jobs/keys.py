@@ -32,27 +32,27 @@ TEST_PREFIX = "nilk_test_"  # of a sandbox's keys; no other key begins with it
 _HINT_RANDOM = 4
 
 
-def new_api_key(*, is_test: bool = False) -> str:
+def generate(*, is_test: bool = False) -> str:
     """Make a key of 256 random bits, so that an unsalted hash of it is safe to look up."""
     if is_test:
         return TEST_PREFIX + secrets.token_urlsafe(32)
     key = PREFIX + secrets.token_urlsafe(32)
-    return new_api_key() if is_test_key(key) else key
+    return generate() if is_sandbox(key) else key
 
 
-def is_test_key(key: str) -> bool:
+def is_sandbox(key: str) -> bool:
     """Tell whether a key, or the beginning of one, is a sandbox's."""
     return key.startswith(TEST_PREFIX)
 
 
-def api_key_digest(key: str) -> bytes:
+def digest(key: str) -> bytes:
     """Return the hash of a key. Only the hash is stored."""
     return sha256(key.encode()).digest()
 
 
-def api_key_hint(key: str) -> str:
+def hint(key: str) -> str:
     """Return the beginning of a key, which lets its owner recognise it."""
-    return key[: len(TEST_PREFIX if is_test_key(key) else PREFIX) + _HINT_RANDOM]
+    return key[: len(TEST_PREFIX if is_sandbox(key) else PREFIX) + _HINT_RANDOM]
 
 
 KEY_USE_NOTED_EVERY = timedelta(minutes=1)
@@ -61,7 +61,7 @@ KEY_USE_NOTED_EVERY = timedelta(minutes=1)
 MOST_KEY_DAYS = 3_650
 
 
-def create_api_key(
+def create(
     *,
     company_id: UUID,
     name: str,
@@ -80,13 +80,13 @@ def create_api_key(
     company = Company.objects.filter(id=company_id).first()
     if company is None:
         raise CompanyNotFound
-    key = new_api_key(is_test=company.is_test)
+    key = generate(is_test=company.is_test)
     row = ApiKey.objects.create(
         id=key_id or uuid7(),
         company_id=company_id,
         name=checked_company_name(name),
-        hint=api_key_hint(key),
-        digest=api_key_digest(key),
+        hint=hint(key),
+        digest=digest(key),
         scopes=sorted(set(scopes)),
         expires_at=None
         if expires_in_days is None
@@ -116,12 +116,12 @@ WHERE digest = %(digest)s AND revoked_at IS NULL
 )
 
 
-def find_api_key(key: str) -> KnownKey | None:
+def find(key: str) -> KnownKey | None:
     """Return a key if it exists and is neither revoked nor expired; one look-up by hash."""
-    return FIND_KEY.first(digest=api_key_digest(key))
+    return FIND_KEY.first(digest=digest(key))
 
 
-def note_api_key_use(key: KnownKey) -> None:
+def note_use(key: KnownKey) -> None:
     """Record the use of a key, at most once a minute."""
     fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
     if not fresh:
@@ -129,7 +129,7 @@ def note_api_key_use(key: KnownKey) -> None:
         ApiKey.objects.filter(stale, id=key.id).update(last_used_at=Now())
 
 
-def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
+def revoke(*, company_id: UUID, key_id: UUID) -> ApiKey:
     """Revoke a company's key. Revoking twice is harmless.
 
     Raises ApiKeyNotFound, also for another company's key.
@@ -141,7 +141,7 @@ def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
     return keys_of_company.get()
 
 
-def api_keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
+def read_page(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
     """Return a page of a company's keys, newest first, including revoked ones, in one query."""
     keys = ApiKey.objects.filter(company_id=company_id)
     if after:
@@ -149,7 +149,7 @@ def api_keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiK
     return list(keys.order_by("-id")[:most])
 
 
-def api_key_of(company_id: UUID, key_id: UUID) -> ApiKey:
+def read(company_id: UUID, key_id: UUID) -> ApiKey:
     """Return a key of a company, in one query. Raises ApiKeyNotFound."""
     key = ApiKey.objects.filter(company_id=company_id, id=key_id).first()
     if key is None:

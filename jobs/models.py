@@ -158,7 +158,7 @@ class JobStatus(models.TextChoices):
     CLOSED = "CLOSED"  # final
 
 
-def _model_limits_of_policy(name: str) -> Q:
+def _policy_limits(name: str) -> Q:
     return Q(**{f"{name}__range": policy_limits(name)})
 
 
@@ -230,10 +230,10 @@ class Job(models.Model):
                 name="job_clock_only_in_sandbox",
             ),
             models.CheckConstraint(
-                condition=_model_limits_of_policy("acknowledgment_window_seconds")
-                & _model_limits_of_policy("penalty_places")
-                & _model_limits_of_policy("cooldown_seconds")
-                & (Q(max_decays__isnull=True) | _model_limits_of_policy("max_decays")),
+                condition=_policy_limits("acknowledgment_window_seconds")
+                & _policy_limits("penalty_places")
+                & _policy_limits("cooldown_seconds")
+                & (Q(max_decays__isnull=True) | _policy_limits("max_decays")),
                 name="job_policy_in_range",
             ),
             models.CheckConstraint(condition=Q(max_passes__range=(0, 2)), name="job_passes_known"),

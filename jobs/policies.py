@@ -9,11 +9,11 @@ from typing import Any
 
 from jobs.quiet_hours import (
     QuietHours,
-    deadline_outside_quiet_hours,
+    compute_deadline,
+    minutes_since_midnight,
     quiet_hours_refusal,
-    quiet_time_in_minutes,
 )
-from jobs.time_zones import is_known_time_zone
+from tasks import time_zones
 
 DAY = 86_400
 
@@ -68,9 +68,9 @@ class Policy:
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
-        known = [each for each in (time_zone, self.quiet_time_zone) if is_known_time_zone(each)]
+        known = [each for each in (time_zone, self.quiet_time_zone) if time_zones.is_known(each)]
         begins, ends = (
-            None if each is None else quiet_time_in_minutes(each)
+            None if each is None else minutes_since_midnight(each)
             for each in (self.quiet_from, self.quiet_to)
         )
         return QuietHours(begins, ends, self.quiet_weekends, [*known, "UTC"][0])
@@ -78,7 +78,7 @@ class Policy:
     def deadline(self, offered_at: datetime, time_zone: str = "") -> datetime:
         """Return the deadline of a seat offered at `offered_at` to a person in a time zone."""
         window = timedelta(seconds=self.acknowledgment_window_seconds)
-        return deadline_outside_quiet_hours(offered_at, window, self.quiet_hours(time_zone))
+        return compute_deadline(offered_at, window, self.quiet_hours(time_zone))
 
     def cooldown_until(self, missed_at: datetime) -> datetime:
         """Return the end of the cool-down after a miss, or a turn that was passed, at a time."""

@@ -48,31 +48,29 @@ class QuietHours:
         return minute >= self.begins or minute < self.ends
 
 
-def quiet_time_in_minutes(text: str) -> int:
+def minutes_since_midnight(text: str) -> int:
     """Return the minutes since midnight of a time like 22:00. Raises ValueError."""
     if not _CLOCK_TIME.fullmatch(text):
         raise ValueError(f"{text!r} is not a time of day like 22:00")
     return int(text[:2]) * 60 + int(text[3:])
 
 
-def minutes_outside_quiet_hours(begins: int, ends: int) -> int:
+def usable_minutes(begins: int, ends: int) -> int:
     """Return how many minutes of a usual day are not quiet."""
     return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
 
 
-def deadline_outside_quiet_hours(
-    start: datetime, window: timedelta, quiet: QuietHours | None
-) -> datetime:
+def compute_deadline(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
     """Return the moment at which `window` has run since `start`, in UTC.
 
     A window of zero returns the first moment from `start` on that is not quiet.
     """
-    return utc_deadline_outside_quiet_hours(start.astimezone(UTC), window, quiet)
+    return compute_utc_deadline(start.astimezone(UTC), window, quiet)
 
 
-def time_outside_quiet_hours(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+def counted_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
     """Return how long the time to confirm ran between two moments."""
-    return utc_time_outside_quiet_hours(start.astimezone(UTC), end.astimezone(UTC), quiet)
+    return counted_utc_time(start.astimezone(UTC), end.astimezone(UTC), quiet)
 
 
 # Python adds to and compares times of one other zone as a clock on the wall shows them: an hour
@@ -80,13 +78,11 @@ def time_outside_quiet_hours(start: datetime, end: datetime, quiet: QuietHours |
 
 
 @lru_cache(maxsize=4_096)
-def utc_deadline_outside_quiet_hours(
-    start: datetime, window: timedelta, quiet: QuietHours | None
-) -> datetime:
+def compute_utc_deadline(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
     """Return the moment at which `window` has run; cached, for many offers at once."""
     if quiet is None:
         return start + window
-    left, spans = window, _spans_outside_quiet_hours(start, quiet)
+    left, spans = window, _counted_spans(start, quiet)
     begin, end = next(spans)
     while left > end - begin:
         left -= end - begin
@@ -95,19 +91,15 @@ def utc_deadline_outside_quiet_hours(
 
 
 @lru_cache(maxsize=4_096)
-def utc_time_outside_quiet_hours(
-    start: datetime, end: datetime, quiet: QuietHours | None
-) -> timedelta:
+def counted_utc_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
     """Return how long the time to confirm ran between two moments; cached, as deadlines are."""
     if quiet is None or end <= start:
         return max(end - start, timedelta(0))
-    spans = takewhile(lambda span: span[0] < end, _spans_outside_quiet_hours(start, quiet))
+    spans = takewhile(lambda span: span[0] < end, _counted_spans(start, quiet))
     return sum((min(end, span_end) - begin for begin, span_end in spans), timedelta(0))
 
 
-def _spans_outside_quiet_hours(
-    start: datetime, quiet: QuietHours
-) -> Iterator[tuple[datetime, datetime]]:
+def _counted_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetime, datetime]]:
     """Yield the spans from `start` on that are not quiet, in UTC, without end."""
     zone = ZoneInfo(quiet.zone)
     marks = [0, *(mark for mark in (quiet.begins, quiet.ends) if mark is not None)]
@@ -141,9 +133,7 @@ def quiet_hours_refusal(begins: str | None, ends: str | None) -> str:
     if begins is None or ends is None:
         return "Give both the beginning and the end of the quiet hours, or neither."
     try:
-        running = minutes_outside_quiet_hours(
-            quiet_time_in_minutes(begins), quiet_time_in_minutes(ends)
-        )
+        running = usable_minutes(minutes_since_midnight(begins), minutes_since_midnight(ends))
     except ValueError:
         return "Give times of the day like 22:00."
     if running < LEAST_RUNNING_HOURS * 60:

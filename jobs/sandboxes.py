@@ -19,7 +19,7 @@ security = logging.getLogger("security")
 SUFFIX = " (test)"
 
 
-def sandbox_of(company_id: UUID) -> Company | None:
+def find_sandbox(company_id: UUID) -> Company | None:
     """Return a live company's sandbox, if it has one, in one query."""
     return Company.objects.filter(sandbox_of_id=company_id).first()
 

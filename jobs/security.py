@@ -34,7 +34,7 @@ _STEP: dict[Signal, str] = {
 }
 
 
-def write_security_event(event: str) -> Any:
+def event_writer(event: str) -> Any:
     """Return a receiver that writes the event with the account's id."""
 
     def write_security_line(user: User | None = None, **facts: Any) -> None:
@@ -47,11 +47,11 @@ def write_security_event(event: str) -> Any:
 
 
 for _signal, _event in (_ACCOUNT | _STEP).items():
-    _signal.connect(write_security_event(_event), weak=False, dispatch_uid=f"security.{_event}")
+    _signal.connect(event_writer(_event), weak=False, dispatch_uid=f"security.{_event}")
 
 
 @receiver(auth.user_login_failed, dispatch_uid="security.password_refused")
-def write_security_event_of_refused_password(credentials: dict[str, Any], **_: Any) -> None:
+def note_refused_password(credentials: dict[str, Any], **_: Any) -> None:
     """Log a failed sign-in, with the account's id if the address has an account."""
     email = str(credentials.get("email") or credentials.get("username") or "").strip().lower()
     found = User.objects.filter(email=email).values_list("id", flat=True).first()
@@ -59,13 +59,13 @@ def write_security_event_of_refused_password(credentials: dict[str, Any], **_: A
 
 
 @receiver(account.login_code_rejected, dispatch_uid="security.code_refused")
-def write_security_event_of_refused_code(user: User, **_: Any) -> None:
+def note_refused_code(user: User, **_: Any) -> None:
     """Log a wrong emailed code."""
     security.warning("staff.code_refused", extra={"member": str(user.pk)})
 
 
 @receiver(mfa.authentication_failed, dispatch_uid="security.second_step_refused")
-def write_security_event_of_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
+def note_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
     """Log a wrong code from an authenticator app, or a wrong recovery code."""
     facts = {"member": str(user.pk), "kind": str(authenticator.type)}
     security.warning("second_step.refused", extra=facts)

@@ -12,7 +12,7 @@ from jobs.models import User
 
 
 @receiver(post_save, sender=User)
-def add_allauth_address_on_signal(instance: User, created: bool, **_: Any) -> None:
+def add_allauth_address(instance: User, created: bool, **_: Any) -> None:
     """Add a new account's address to allauth's table.
 
     An account with a password counts as verified: the operator who set the password vouches for the
@@ -30,7 +30,7 @@ def add_allauth_address_on_signal(instance: User, created: bool, **_: Any) -> No
 
 
 @receiver(password_reset)
-def verify_allauth_address_on_signal(user: User, **_: Any) -> None:
+def confirm_allauth_address(user: User, **_: Any) -> None:
     """Mark an account's only address as verified: the emailed link has proved it."""
     from allauth.account.models import EmailAddress
 

@@ -8,7 +8,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs.accounts import SECOND_STEPS, find_or_create_account
+from jobs import accounts
+from jobs.accounts import SECOND_STEPS
 from jobs.errors import (
     AlreadyMember,
     LastOwner,
@@ -19,24 +20,24 @@ from jobs.models import Membership, Role
 security = logging.getLogger("security")
 
 
-def team_roles_of(user_id: UUID) -> dict[UUID, Role]:
+def read_roles(user_id: UUID) -> dict[UUID, Role]:
     """Return an account's role in each company that it may act for now, in one query."""
-    rows = open_team_memberships().filter(user_id=user_id).values_list("company_id", "role")
+    rows = open_memberships().filter(user_id=user_id).values_list("company_id", "role")
     return {company_id: Role(role) for company_id, role in rows}
 
 
-def team_roles_with_sandboxes_of(user_id: UUID) -> tuple[dict[UUID, Role], dict[UUID, Role]]:
+def read_roles_and_sandboxes(user_id: UUID) -> tuple[dict[UUID, Role], dict[UUID, Role]]:
     """Return an account's role in each company, and in each sandbox its role in the live company.
 
     In one query.
     """
-    theirs = open_team_memberships().filter(user_id=user_id)
+    theirs = open_memberships().filter(user_id=user_id)
     rows = list(theirs.values_list("company_id", "company__sandbox__id", "role"))
     live = {company_id: Role(role) for company_id, _, role in rows}
     return live, {sandbox_id: Role(role) for _, sandbox_id, role in rows if sandbox_id}
 
 
-def open_team_memberships() -> QuerySet[Membership]:
+def open_memberships() -> QuerySet[Membership]:
     """Return the memberships whose accounts may act for their company now.
 
     Accounts without a second step are left out where the company requires one.
@@ -47,13 +48,13 @@ def open_team_memberships() -> QuerySet[Membership]:
     return Membership.objects.filter(Q(company__requires_second_step=False) | Exists(steps))
 
 
-def company_of_new_team_member(email: str) -> str:
+def inviting_company_name(email: str) -> str:
     """Return the company's name for a member who has never signed in, else "", in one query."""
     theirs = Membership.objects.filter(user__email=email, user__last_login=None)
     return theirs.order_by("id").values_list("company__name", flat=True).first() or ""
 
 
-def team_of(company_id: UUID) -> list[Membership]:
+def read_members(company_id: UUID) -> list[Membership]:
     """Return a company's members with their accounts, by role and address, in one query."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     ranks = list(reversed(Role))
@@ -61,7 +62,7 @@ def team_of(company_id: UUID) -> list[Membership]:
     return sorted(members, key=lambda member: ranks.index(Role(member.role)))
 
 
-def team_member_of(company_id: UUID, membership_id: int) -> Membership:
+def read_member(company_id: UUID, membership_id: int) -> Membership:
     """Return a member of a company with their account, in one query. Raises MemberNotFound."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     member = team.filter(id=membership_id).first()
@@ -70,7 +71,7 @@ def team_member_of(company_id: UUID, membership_id: int) -> Membership:
     return member
 
 
-def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
+def lock_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
     """Lock all members of a company until the transaction ends, and return one of them.
 
     So if two owners remove each other at the same time, the second removal finds only one owner
@@ -88,46 +89,46 @@ def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool)
 
 
 @transaction.atomic
-def add_team_member(*, company_id: UUID, email: str, role: Role) -> Membership:
+def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
     """Add a person to a company's team, with a staff account if the address is new.
 
     A new account has no password: its owner signs in with a code sent to the address. Raises
     AlreadyMember, and ValidationError for a bad address.
     """
-    user = find_or_create_account(email, None)
+    user = accounts.find_or_create(email, None)
     membership, is_new = Membership.objects.get_or_create(
         company_id=company_id, user=user, defaults={"role": role}
     )
     if not is_new:
         raise AlreadyMember
-    security.info("member.added", extra=_team_member_ids_for_log(membership) | {"role": str(role)})
+    security.info("member.added", extra=_log_ids(membership) | {"role": str(role)})
     return membership
 
 
 @transaction.atomic
-def change_team_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
+def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
     """Change a member's role. Raises MemberNotFound, LastOwner."""
-    member = lock_team_member(company_id, membership_id, stays_owner=role == Role.OWNER)
+    member = lock_member(company_id, membership_id, stays_owner=role == Role.OWNER)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     roles = {"role": str(role), "before": str(before)}
-    security.info("role.changed", extra=_team_member_ids_for_log(member) | roles)
+    security.info("role.changed", extra=_log_ids(member) | roles)
     return member
 
 
 @transaction.atomic
-def remove_team_member(*, company_id: UUID, membership_id: int) -> Membership:
+def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
     """Remove a member from a company's team. The account itself remains.
 
     Raises MemberNotFound, LastOwner.
     """
-    member = lock_team_member(company_id, membership_id, stays_owner=False)
+    member = lock_member(company_id, membership_id, stays_owner=False)
     Membership.objects.filter(id=member.id).delete()
-    security.info("member.removed", extra=_team_member_ids_for_log(member))
+    security.info("member.removed", extra=_log_ids(member))
     return member
 
 
-def choose_team_member_emails(
+def set_member_emails(
     *, membership_id: int, digest: bool | None = None, alerts: bool | None = None
 ) -> None:
     """Choose which emails a member gets for a company; None leaves a choice as it is."""
@@ -136,11 +137,11 @@ def choose_team_member_emails(
     Membership.objects.filter(id=membership_id).update(**changes)
 
 
-def _team_member_ids_for_log(member: Membership) -> dict[str, str]:
+def _log_ids(member: Membership) -> dict[str, str]:
     return {"company": str(member.company_id), "member": str(member.user_id)}
 
 
-def locked_teams_of(user_id: UUID) -> list[str]:
+def locked_companies(user_id: UUID) -> list[str]:
     """Return the names of companies that an account cannot act for without a second step."""
-    theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_team_memberships())
+    theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
     return list(theirs.order_by("company__name").values_list("company__name", flat=True))

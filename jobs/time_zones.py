@@ -5,17 +5,17 @@ from __future__ import annotations
 import zoneinfo
 from functools import cache
 
-from tasks.time_zones import is_known_time_zone
+from tasks import time_zones
 
 
 @cache
-def known_time_zones() -> frozenset[str]:
+def known() -> frozenset[str]:
     """Return the names of all time zones. Finding them takes many times as long as a page."""
-    return frozenset(filter(is_known_time_zone, zoneinfo.available_timezones()))
+    return frozenset(filter(time_zones.is_known, zoneinfo.available_timezones()))
 
 
 @cache
-def time_zone_choices() -> tuple[tuple[str, str], ...]:
+def choices() -> tuple[tuple[str, str], ...]:
     """Return the time zones that a form offers, by name: UTC, and those named after places."""
-    places = sorted(zone for zone in known_time_zones() if "/" in zone and zone[:4] != "Etc/")
+    places = sorted(zone for zone in known() if "/" in zone and zone[:4] != "Etc/")
     return (("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places))

@@ -6,7 +6,8 @@ from django.contrib import admin
 
 from applicants.models import Applicant
 from pipeline.models import Application, Event
-from tasks.readonly_admin import ReadonlyAdmin, readonly_admin_hex_column
+from tasks import readonly_admin
+from tasks.readonly_admin import ReadonlyAdmin
 
 
 @admin.register(Event)
@@ -18,8 +19,8 @@ class EventAdmin(ReadonlyAdmin):
     readonly_fields = ("hash_in_hex", "prev_hash_in_hex")
     ids = ("job_id", "application_id")
     search_help_text = "The id of a job or an application"
-    hash_in_hex = readonly_admin_hex_column("hash", "Hash")
-    prev_hash_in_hex = readonly_admin_hex_column("prev_hash", "Hash before")
+    hash_in_hex = readonly_admin.hex_column("hash", "Hash")
+    prev_hash_in_hex = readonly_admin.hex_column("prev_hash", "Hash before")
 
 
 @admin.register(Application)

@@ -17,35 +17,35 @@ _django = get_wsgi_application()  # sets Django up before the following imports 
 from django.conf import settings  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
+from pipeline.live import streams  # noqa: E402
 from pipeline.live.hub import hub_of_process  # noqa: E402
-from pipeline.live.streams import PREFIX, stream  # noqa: E402
+from pipeline.live.streams import PREFIX  # noqa: E402
+from pipeline.server import request_forms, requests  # noqa: E402
 from pipeline.server.clients import behind_proxies  # noqa: E402
 from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
     RememberedAnswers,
     StaticFileAnswers,
-    fixed_answer_alive,
+    send_alive,
 )
-from pipeline.server.request_forms import only_plain_requests  # noqa: E402
-from pipeline.server.requests import limit_request_statements  # noqa: E402
 from pipeline.server.wsgi import WSGIAdapter  # noqa: E402
 from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits
-limit_request_statements()
+requests.limit_statements()
 
 _pages = WSGIAdapter(_django)
 _files = StaticFileAnswers()
 _remembered = RememberedAnswers()
 
 
-async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
+async def _answer(scope: Message, receive: Receive, send: Send) -> None:
     """Respond to one request."""
     path = scope["path"]
     if path.startswith(PREFIX):
-        await stream(hub_of_process(), scope, receive, send)
+        await streams.respond(hub_of_process(), scope, receive, send)
     elif path == LIVE and scope["method"] in ("GET", "HEAD"):
-        await fixed_answer_alive(scope, send)
+        await send_alive(scope, send)
     elif path.startswith(_files.prefix) and (file := _files.find_static_file(path)):
         await _files.send_file(file, scope, receive, send)
     elif _remembered.can_answer(scope):
@@ -54,4 +54,4 @@ async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
         await _pages(scope, receive, _remembered.remembering_answers(scope, send))
 
 
-application = behind_proxies(only_plain_requests(_answer_asgi), settings.TRUSTED_PROXIES)
+application = behind_proxies(request_forms.only_plain(_answer), settings.TRUSTED_PROXIES)

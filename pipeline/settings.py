@@ -9,15 +9,8 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import database_urls, env
+from pipeline.config import database_urls, env, error_reports, keys
 from pipeline.config.allauth import ALLAUTH_SETTINGS
-from pipeline.config.error_reports import start_error_reports
-from pipeline.config.keys import (
-    former_receipt_key_from_text,
-    receipt_key_from_text,
-    vapid_key_from_text,
-    vapid_subject_from_text,
-)
 from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
@@ -26,17 +19,17 @@ BASE_DIR = env.BASE_DIR
 # A wheel has templates and static files inside the package; in a checkout, they are beside it.
 _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
-SECRET_KEY = env.secret_key_from_env()
-SECRET_KEY_FALLBACKS = env.secret_key_fallbacks_from_env()
+SECRET_KEY = env.secret_key()
+SECRET_KEY_FALLBACKS = env.secret_key_fallbacks()
 # Without a key of their own, receipts are signed with one derived from SECRET_KEY.
-RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
-RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
+RECEIPT_KEY = keys.parse_receipt("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
+RECEIPT_FORMER_KEYS = [keys.parse_former_receipt(each) for each in env.RECEIPT_FORMER_KEYS]
 # The key of notifications on devices; empty if there are none.
-VAPID_PRIVATE_KEY = vapid_key_from_text(env.vapid_private_key_from_env())
+VAPID_PRIVATE_KEY = keys.parse_vapid(env.vapid_private_key())
 VAPID_SUBJECT = ""
 if VAPID_PRIVATE_KEY or env.VAPID_SUBJECT:
-    VAPID_SUBJECT = vapid_subject_from_text(env.VAPID_SUBJECT, sender=env.MAIL_FROM)
-DEBUG = env.debug_from_env()
+    VAPID_SUBJECT = keys.parse_vapid_subject(env.VAPID_SUBJECT, sender=env.MAIL_FROM)
+DEBUG = env.debug()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
 INSTALLED_APPS = [
@@ -61,15 +54,15 @@ INSTALLED_APPS = [
     "pipeline",
 ]
 MIDDLEWARE = [
-    "pipeline.web.requests.measure_request_metrics",
+    "pipeline.web.requests.measure",
     "pipeline.web.middleware.request_id",
-    "pipeline.web.requests.request_span",
+    "pipeline.web.requests.trace",
     "pipeline.web.middleware.browser_policy_headers",
-    "pipeline.web.middleware.api_headers_instead_of_page",
+    "pipeline.web.middleware.api_headers",
     "pipeline.web.middleware.Security",
     "pipeline.web.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "pipeline.pages.cache_headers.private_cache_headers",
+    "pipeline.pages.cache_headers.forbid_caching",
     "pipeline.pages.staff.middleware.end_idle_sessions",
     "pipeline.web.middleware.PageCommonMiddleware",
     "pipeline.web.middleware.PageCSRFMiddleware",
@@ -77,11 +70,11 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "pipeline.pages.staff.middleware.RefusedFormMiddleware",
-    "pipeline.pages.staff.middleware.second_step_for_operators",
+    "pipeline.pages.staff.middleware.require_operator_second_step",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.submissions.answer_submission_once",
-    "pipeline.pages.error_messages.post_only_error_messages_to_page",
-    "pipeline.pages.error_messages.missing_error_messages_to_404",
+    "pipeline.pages.submissions.answer_once",
+    "pipeline.pages.error_messages.redirect_post_only",
+    "pipeline.pages.error_messages.answer_missing",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -94,7 +87,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "pipeline.pages.context_processors.frame_context_processor",
+                "pipeline.pages.context_processors.frame",
             ],
             "builtins": [
                 "django.templatetags.static",
@@ -147,7 +140,7 @@ SECURE_SSL_REDIRECT = env.SSL_REDIRECT
 # Monitoring connects directly, past the proxy that ends TLS.
 SECURE_REDIRECT_EXEMPT = ["^health/", "^metrics$"]
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_TRUSTED_ORIGINS = env.trusted_origins_from_env()
+CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [_ASSETS / "static"]
 # Nothing needs to be collected before the first start. Collected files have hashed names.
@@ -177,7 +170,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
-vars().update(env.mail_settings_from_env())
+vars().update(env.mail_settings())
 DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are emailed; tests that need it switch it on
@@ -193,7 +186,7 @@ DEFAULT_FROM_EMAIL = env.MAIL_FROM
 # PostgreSQL asks web servers' machines for signs of life, so that one which has vanished keeps no
 # lock; deploy/pgbouncer/pgbouncer.ini does the same for the pooler's clients.
 _SESSION = (
-    f"-c application_name=next-in-line:{env.program_name_from_arguments()}"
+    f"-c application_name=next-in-line:{env.program_name()}"
     " -c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
     " -c tcp_user_timeout=10000"
@@ -209,7 +202,7 @@ _NETWORK = {
 }
 
 
-def _database_settings(session: str = _SESSION, /, **config: Any) -> dict[str, Any]:
+def _databases(session: str = _SESSION, /, **config: Any) -> dict[str, Any]:
     given = config.get("OPTIONS", {})
     options = _NETWORK | given | {"options": f"{session} {given.get('options', '')}".strip()}
     own = {"ENGINE": "pipeline.database", "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
@@ -222,24 +215,24 @@ EMBEDDED_POSTGRES: Cluster | None = None
 POOLED_DATABASE: dict[str, Any] | None = None
 # Connection settings for migrations: their role owns the tables, the application's does not. None
 # means one role for both.
-MIGRATION_DATABASE: dict[str, Any] | None = database_urls.migration_database_from_url()
-_direct = database_urls.direct_database_from_url()
+MIGRATION_DATABASE: dict[str, Any] | None = database_urls.read_migration()
+_direct = database_urls.read_direct()
 if env.DATABASE_URL:
-    DATABASES = {"default": _database_settings(**database_urls.database_from_url())}
+    DATABASES = {"default": _databases(**database_urls.read())}
     if _direct:
-        POOLED_DATABASE = _database_settings("", **database_urls.database_from_url())
+        POOLED_DATABASE = _databases("", **database_urls.read())
         # The limit of requests may be set on the role. It is not for workers and commands.
-        DATABASES["default"] = _database_settings(f"{_SESSION} -c statement_timeout=0", **_direct)
+        DATABASES["default"] = _databases(f"{_SESSION} -c statement_timeout=0", **_direct)
     if env.REPLICA_URL:
-        _replica = database_urls.database_of_url("REPLICA_URL", env.REPLICA_URL)
-        DATABASES["replica"] = _database_settings(**_replica)
+        _replica = database_urls.parse("REPLICA_URL", env.REPLICA_URL)
+        DATABASES["replica"] = _databases(**_replica)
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),
         fsync="off" if env.TESTING else "on",
     )
     DATABASES = {
-        "default": _database_settings(
+        "default": _databases(
             NAME="postgres",
             USER="postgres" if env.TESTING else APPLICATION,
             PASSWORD="",
@@ -261,13 +254,13 @@ REST_FRAMEWORK = {
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.document.Inspector",
     "URL_FORMAT_OVERRIDE": None,
-    "EXCEPTION_HANDLER": "pipeline.api.problems.problem_response",
+    "EXCEPTION_HANDLER": "pipeline.api.problems.respond",
     "UNAUTHENTICATED_USER": "pipeline.api.auth.AnonymousCaller",
 }
 
-TRUSTED_PROXIES = env.trusted_proxies_from_env()
+TRUSTED_PROXIES = env.trusted_proxies()
 STATEMENT_SECONDS = env.STATEMENT_SECONDS
-THROTTLE_RATES = env.throttle_rates_from_env()
+THROTTLE_RATES = env.throttle_rates()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
@@ -302,4 +295,4 @@ TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_UR
 TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver", "pipeline.notifications.push"]
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")
-start_error_reports(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)
+error_reports.start(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)

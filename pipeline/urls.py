@@ -11,13 +11,13 @@ from pipeline.api.endpoint import NothingHereEndpoint
 admin.autodiscover()
 
 urlpatterns = [
-    path("health/live", health.health_live),
-    path("health/ready", health.health_ready),
-    path("metrics", metrics.metrics),
+    path("health/live", health.live),
+    path("health/ready", health.ready),
+    path("metrics", metrics.expose),
     path("api/v1/", include("pipeline.api.v1.urls")),
     re_path("^api/", NothingHereEndpoint.as_view()),
-    path("problems/", problem_pages.problem_list_page, name="problems"),
-    path("problems/<slug:slug>/", problem_pages.problem_page, name="problem"),
+    path("problems/", problem_pages.index, name="problems"),
+    path("problems/<slug:slug>/", problem_pages.show, name="problem"),
     path("problems/<slug:slug>", RedirectView.as_view(pattern_name="problem", permanent=True)),
     path("admin/", admin.site.urls),
     path("", include("pipeline.pages.urls")),
@@ -28,4 +28,4 @@ if settings.EMAIL_BACKEND.startswith("anymail."):  # where a provider reports bo
 handler400 = "pipeline.server.error_views.bad_request"
 handler403 = "pipeline.server.error_views.permission_denied"
 handler404 = "pipeline.server.error_views.not_found"
-handler500 = "pipeline.server.error_views.server_error"
+handler500 = "pipeline.server.error_views.internal_error"

@@ -46,24 +46,24 @@ class TaskAdmin(ReadonlyAdmin):
     @admin.action(description="Move to the dead letters", permissions=["operate"])
     def bury(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Keep pending tasks from running until a person replays them."""
-        self._act_on_each(request, tasks, dead_letters.move_to_dead_letters)
+        self._act_on_each(request, tasks, dead_letters.add)
 
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Run dead tasks again, unless their type is sensitive."""
-        self._act_on_each(request, tasks, dead_letters.replay_dead_letter)
+        self._act_on_each(request, tasks, dead_letters.replay)
 
     @admin.action(
         description="Replay dead letters, including sensitive types", permissions=["operate"]
     )
     def replay_sensitive(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Run dead tasks again, including types that need a confirmation."""
-        self._act_on_each(request, tasks, dead_letters.replay_dead_letter, confirmed=True)
+        self._act_on_each(request, tasks, dead_letters.replay, confirmed=True)
 
     @admin.action(description="Discard dead letters", permissions=["operate"])
     def discard(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Discard dead tasks."""
-        self._act_on_each(request, tasks, dead_letters.discard_dead_letter)
+        self._act_on_each(request, tasks, dead_letters.discard)
 
     def _act_on_each(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from tasks.json import as_json
-from tasks.payloads import LARGEST_BYTES, hide_payload_secrets
+from tasks.payloads import LARGEST_BYTES, hide_secrets
 
 # Progress is reported at most this often, and on completion.
 PROGRESS_SECONDS = 0.5
@@ -71,4 +71,4 @@ class Context:
         self._report(["emit", str(self.task_id), {"name": name[:LONGEST_NAME], "data": text}])
 
     def _clean(self, text: str) -> str:
-        return hide_payload_secrets(text, self._secrets)
+        return hide_secrets(text, self._secrets)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from tasks.enqueue import wake_workers_for_enqueued_after_commit
+from tasks.enqueue import wake_workers_later
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
 from tasks.models import (
     Breaker,
@@ -21,7 +21,7 @@ from tasks.models import (
     TaskOwnerBreaker,
     TaskPause,
     TaskType,
-    note_in_audit,
+    note_action,
 )
 from tasks.sql.claim import PARKED_AT_ONCE, UNPARK
 
@@ -121,7 +121,7 @@ def run_now(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
         if not cursor.rowcount:
             status = find_task(task_id, owner_id=owner_id).status
             raise WrongStatus(task_id, status, "pending, to be retried later")
-    wake_workers_for_enqueued_after_commit()
+    wake_workers_later()
 
 
 def _announce_cancel() -> None:
@@ -141,16 +141,14 @@ def pause(
     rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was paused by %s for %s", key, actor, owner_id or "everyone")
     if owner_id is None:
-        note_in_audit(What.PAUSED, _name_of_controlled_type(key, version), actor=actor)
+        note_action(What.PAUSED, _type_name(key, version), actor=actor)
         _change_controlled_types(rows, paused=True, paused_by=actor)
         return
     pauses = [TaskPause(type_id=row.id, owner_id=owner_id, actor=actor) for row in rows]
     had = TaskPause.objects.filter(type__in=rows, owner_id=owner_id).count()
     TaskPause.objects.bulk_create(pauses, ignore_conflicts=True)
     if had < len(rows):
-        note_in_audit(
-            What.PAUSED, _name_of_controlled_type(key, version), actor=actor, owner_id=owner_id
-        )
+        note_action(What.PAUSED, _type_name(key, version), actor=actor, owner_id=owner_id)
 
 
 @transaction.atomic
@@ -164,32 +162,30 @@ def resume(
     """
     rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everyone")
-    wake_workers_for_enqueued_after_commit()
+    wake_workers_later()
     if owner_id is not None:
         if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
-            note_in_audit(
-                What.RESUMED, _name_of_controlled_type(key, version), actor=actor, owner_id=owner_id
-            )
+            note_action(What.RESUMED, _type_name(key, version), actor=actor, owner_id=owner_id)
         _close_controlled_breakers(rows, actor=actor, owner_id=owner_id)
         with connection.cursor() as cursor:
             cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers release the others
         return
-    note_in_audit(What.RESUMED, _name_of_controlled_type(key, version), actor=actor)
+    note_action(What.RESUMED, _type_name(key, version), actor=actor)
     for row in rows:
         if row.breaker == Breaker.OPEN:
-            note_in_audit(What.BREAKER_CLOSED, str(row), actor=actor)
+            note_action(What.BREAKER_CLOSED, str(row), actor=actor)
     _close_controlled_breakers(rows, actor=actor)
     closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
     _change_controlled_types(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
 
 
-def paused_types_to_control(owner_id: UUID) -> dict[str, str]:
+def paused_types(owner_id: UUID) -> dict[str, str]:
     """Map the key of each type that an owner has paused to the actor who paused it."""
     found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
     return dict(found.values_list("type__key", "actor"))
 
 
-def broken_types_to_control(owner_id: UUID) -> dict[str, datetime]:
+def broken_types(owner_id: UUID) -> dict[str, datetime]:
     """Map the key of each type whose breaker is open for this owner alone to when it opened."""
     found = TaskOwnerBreaker.objects.filter(owner_id=owner_id, breaker=Breaker.OPEN)
     return dict(found.values_list("type__key", "changed_at"))
@@ -226,13 +222,13 @@ def _close_controlled_breakers(
     if owner_id is not None:
         found = found.filter(owner_id=owner_id)
     for each in found.select_related("type").order_by("id").select_for_update(of=("self",)):
-        note_in_audit(What.BREAKER_CLOSED, str(each.type), actor=actor, owner_id=each.owner_id)
+        note_action(What.BREAKER_CLOSED, str(each.type), actor=actor, owner_id=each.owner_id)
         each.breaker, each.probe_at = Breaker.CLOSED, None
         each.changed_at = Now()
         each.save(update_fields=["breaker", "probe_at", "changed_at"])
 
 
-def _name_of_controlled_type(key: str, version: int | None) -> str:
+def _type_name(key: str, version: int | None) -> str:
     return key if version is None else f"{key}@{version}"
 
 

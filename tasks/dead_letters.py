@@ -9,7 +9,7 @@ from django.db import connection
 
 from tasks import registry
 from tasks.control import find_task
-from tasks.enqueue import wake_workers_for_enqueued_after_commit
+from tasks.enqueue import wake_workers_later
 from tasks.errors import ConfirmationNeeded, WrongStatus
 from tasks.json import as_json
 from tasks.models import Status, Task, TaskType
@@ -58,9 +58,7 @@ INSERT INTO tasks_taskevent (task_id, kind, actor) SELECT id, 'discarded', %(act
 """
 
 
-def move_to_dead_letters(
-    task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = ""
-) -> None:
+def add(task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = "") -> None:
     """Keep a pending task from running until a person replays it.
 
     Raises TaskNotFound (also if another owner has the task), and WrongStatus if it is not pending.
@@ -74,7 +72,7 @@ def move_to_dead_letters(
     raise WrongStatus(task_id, find_task(task_id, owner_id=owner_id).status, "pending")
 
 
-def dead_letters(
+def read_page(
     *,
     key: str | None = None,
     owner_id: UUID | None = None,
@@ -93,17 +91,17 @@ def dead_letters(
     return list(found[:limit])
 
 
-def replay_dead_letter(
+def replay(
     task_id: UUID, *, actor: str, owner_id: UUID | None = None, confirmed: bool = False
 ) -> None:
     """Run a dead task again with all its attempts. Its errors stay in its history.
 
     Raises TaskNotFound, WrongStatus and, for a sensitive type, ConfirmationNeeded.
     """
-    _replay_dead_letter(task_id, actor, owner_id, confirmed=confirmed, payload=None)
+    _replay(task_id, actor, owner_id, confirmed=confirmed, payload=None)
 
 
-def edit_and_replay_dead_letter(
+def edit_and_replay(
     task_id: UUID,
     payload: Any,
     *,
@@ -113,16 +111,16 @@ def edit_and_replay_dead_letter(
 ) -> None:
     """Run a dead task again with another payload.
 
-    Raises what `replay_dead_letter` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
+    Raises what `replay` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
     """
     task = find_task(task_id, owner_id=owner_id)
     checked = check_payload(
         registry.find_registered_type(task.type.key, task.type.version), payload
     )
-    _replay_dead_letter(task_id, actor, owner_id, confirmed=confirmed, payload=checked.json)
+    _replay(task_id, actor, owner_id, confirmed=confirmed, payload=checked.json)
 
 
-def replay_dead_letters(
+def replay_type(
     key: str,
     *,
     actor: str,
@@ -134,41 +132,37 @@ def replay_dead_letters(
 
     Raises ConfirmationNeeded.
     """
-    _require_dead_letter_confirmation(
-        key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed
-    )
+    _require_confirmation(key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed)
     given = {"task": None, "key": key, "limit": min(limit, MOST_AT_ONCE)}
-    count = _run_on_dead_letters(
-        _REPLAY, given | {"owner": owner_id, "actor": actor, "payload": None}
-    )
-    wake_workers_for_enqueued_after_commit()
+    count = _run_statement(_REPLAY, given | {"owner": owner_id, "actor": actor, "payload": None})
+    wake_workers_later()
     return count
 
 
-def discard_dead_letter(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
+def discard(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
     """Discard a dead task. Raises TaskNotFound, WrongStatus."""
     task = find_task(task_id, owner_id=owner_id)
-    if not _run_on_dead_letters(_DISCARD, {"task": task_id, "actor": actor}):
+    if not _run_statement(_DISCARD, {"task": task_id, "actor": actor}):
         raise WrongStatus(task_id, task.status, "dead")
 
 
-def _replay_dead_letter(
+def _replay(
     task_id: UUID, actor: str, owner_id: UUID | None, *, confirmed: bool, payload: str | None
 ) -> None:
     task = find_task(task_id, owner_id=owner_id)
-    _require_dead_letter_confirmation(task.type.key, task.type.sensitive, confirmed)
+    _require_confirmation(task.type.key, task.type.sensitive, confirmed)
     given = {"task": task_id, "key": None, "limit": 1, "owner": owner_id}
-    if not _run_on_dead_letters(_REPLAY, given | {"actor": actor, "payload": payload}):
+    if not _run_statement(_REPLAY, given | {"actor": actor, "payload": payload}):
         raise WrongStatus(task_id, task.status, "dead")
-    wake_workers_for_enqueued_after_commit()
+    wake_workers_later()
 
 
-def _require_dead_letter_confirmation(key: str, is_sensitive: bool, confirmed: bool) -> None:
+def _require_confirmation(key: str, is_sensitive: bool, confirmed: bool) -> None:
     if is_sensitive and not confirmed:
         raise ConfirmationNeeded(key)
 
 
-def _run_on_dead_letters(statement: str, parameters: dict[str, Any]) -> int:
+def _run_statement(statement: str, parameters: dict[str, Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)

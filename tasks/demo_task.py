@@ -44,11 +44,11 @@ def demo_sleep(
         context.progress(int(slept * 1000), int(seconds * 1000), "asleep")
         time.sleep(min(STEP_SECONDS, seconds - slept))
     if not context.cancelled:
-        _misbehave_in_demo(then)
+        _misbehave(then)
     return {"slept_seconds": round(min(slept, seconds), 3)}
 
 
-def _misbehave_in_demo(how: str | None) -> None:
+def _misbehave(how: str | None) -> None:
     if how == "fail":
         raise Expected("on purpose: this task was told to fail")
     if how == "fatal":

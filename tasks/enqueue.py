@@ -11,10 +11,9 @@ from uuid import UUID
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
 
-from tasks import registry, tracing
+from tasks import log_context, registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
-from tasks.log_context import log_fields
 from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
 from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE_PARTS, WAKE
@@ -75,12 +74,12 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     """Enqueue all tasks or none, in one statement. Results keep the order of the tasks."""
-    rows = _rows_to_enqueue(tasks)
+    rows = _build_rows(tasks)
     found = _insert_enqueued(rows)
     if len(found) < len(rows):  # the first use of a type in this database
         registry.write_registered_types()
         found |= _insert_enqueued([row for row in rows if row["n"] not in found])
-    wake_workers_for_enqueued_after_commit()
+    wake_workers_later()
     return [_enqueued(row, *found[row["n"]]) for row in rows]
 
 
@@ -88,21 +87,21 @@ def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     """Return the parameter `tasks` of `sql.enqueue.ENQUEUE_PARTS`, and the ids of the new tasks.
 
     Use it in a statement that writes tasks together with other rows; afterwards call
-    `wake_workers_for_enqueued_after_commit`. The types need rows, which `migrate` or a starting
+    `wake_workers_later`. The types need rows, which `migrate` or a starting
     worker writes.
     Raises the errors of `enqueue`.
     """
-    rows = _rows_to_enqueue(tasks)
+    rows = _build_rows(tasks)
     return as_json(rows), [UUID(row["id"]) for row in rows]
 
 
-def wake_workers_for_enqueued_after_commit() -> None:
+def wake_workers_later() -> None:
     """Wake sleeping workers after the commit; further calls in the transaction do nothing."""
-    if not any(entry[1] is wake_workers_for_enqueued for entry in connection.run_on_commit):
-        transaction.on_commit(wake_workers_for_enqueued, robust=True)
+    if not any(entry[1] is wake_workers for entry in connection.run_on_commit):
+        transaction.on_commit(wake_workers, robust=True)
 
 
-def wake_workers_for_enqueued() -> None:
+def wake_workers() -> None:
     """Wake sleeping workers now."""
     with connection.cursor() as cursor:
         cursor.execute(WAKE)
@@ -123,24 +122,25 @@ def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | 
     return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
 
-def _rows_to_enqueue(tasks: Sequence[NewTask]) -> list[dict[str, Any]]:
-    request_id, trace = str(log_fields().get("request_id", "")), tracing.current_trace()
-    return [
-        {"n": n, "trace": trace} | _row_to_enqueue(task, request_id) for n, task in enumerate(tasks)
-    ]
+def _build_rows(tasks: Sequence[NewTask]) -> list[dict[str, Any]]:
+    request_id, trace = (
+        str(log_context.current_fields().get("request_id", "")),
+        tracing.current_trace(),
+    )
+    return [{"n": n, "trace": trace} | _build_row(task, request_id) for n, task in enumerate(tasks)]
 
 
-def _row_to_enqueue(task: NewTask, current_request_id: str) -> dict[str, Any]:
+def _build_row(task: NewTask, current_request_id: str) -> dict[str, Any]:
     checked = task.payload
     if not isinstance(checked, CheckedPayload):
         spec = registry.find_registered_type(task.key, task.version)
         checked = check_payload(spec, {} if checked is None else checked)
-    _check_enqueue_limit("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
-    _check_enqueue_limit("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
+    _check_limit("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
+    _check_limit("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
     if task.max_attempts is not None:
-        _check_enqueue_limit("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
+        _check_limit("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
     if task.idempotency_key is not None:
-        _check_enqueue_limit("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
+        _check_limit("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
     return {
         "id": str(uuid7()),
         "key": checked.spec.key,
@@ -158,6 +158,6 @@ def _row_to_enqueue(task: NewTask, current_request_id: str) -> dict[str, Any]:
     }
 
 
-def _check_enqueue_limit(name: str, value: float, lowest: float, highest: float) -> None:
+def _check_limit(name: str, value: float, lowest: float, highest: float) -> None:
     if not lowest <= value <= highest:
         raise OutOfRange(name, value, lowest, highest)

@@ -1,7 +1,7 @@
 """Task events in order and without gaps, for readers that forward them.
 
 An event draws its id before its transaction commits, so a reader that remembers only the last id
-would miss events that commit late. `events_since` therefore returns an event only after every
+would miss events that commit late. `read_since` therefore returns an event only after every
 transaction that was open when its id was drawn has ended. That usually takes milliseconds, and at
 most as long as the longest writing transaction.
 """
@@ -41,13 +41,13 @@ class Position:
     settles_at: int = 0
 
 
-def newest_event_position() -> Position:
+def newest_position() -> Position:
     """Return the position behind the newest event."""
-    newest, next_transaction, _ = _event_clock()
+    newest, next_transaction, _ = _clock()
     return Position(newest, newest, next_transaction)
 
 
-def events_since(
+def read_since(
     position: Position, *, kinds: Collection[str] = LIFECYCLE, limit: int = 1_000
 ) -> tuple[list[TaskEvent], Position]:
     """Return the next events of these kinds, in order, and the position to continue from.
@@ -55,7 +55,7 @@ def events_since(
     A reader that continues from the returned position gets each event exactly once. An empty list
     means that no further event has settled yet: ask again in a moment.
     """
-    newest, next_transaction, oldest_transaction = _event_clock()
+    newest, next_transaction, oldest_transaction = _clock()
     if oldest_transaction < position.settles_at:
         return [], position
     readable = position.settled
@@ -69,7 +69,7 @@ def events_since(
     return found, Position(readable, max(newest, readable), next_transaction)
 
 
-def _event_clock() -> tuple[int, int, int]:
+def _clock() -> tuple[int, int, int]:
     """Return the newest id drawn, and the numbers of the next and the oldest open transaction.
 
     The order matters: the sequence is read before the snapshot of open transactions. A statement

@@ -77,7 +77,7 @@ class FailureLog:
     def _write_unexpected(
         self, log: logging.Logger, what: str, error: BaseException, now: float
     ) -> None:
-        kind = (what, type(error), _place_of(error))
+        kind = (what, type(error), _find_place(error))
         written_at, left_out = self._unexpected.get(kind, (float("-inf"), 0))
         if now - written_at < REPEAT_SECONDS:
             self._unexpected[kind] = written_at, left_out + 1
@@ -108,7 +108,7 @@ def is_database_away(error: BaseException) -> bool:
     )
 
 
-def _place_of(error: BaseException) -> str:
+def _find_place(error: BaseException) -> str:
     """Return the file and line that raised an error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

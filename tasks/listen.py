@@ -94,7 +94,7 @@ def listener_session() -> Iterator[Any]:
         database.close()
 
 
-def refuse_to_listen_through_pooler(raw: psycopg.Connection[Any]) -> None:
+def refuse_pooled_connection(raw: psycopg.Connection[Any]) -> None:
     """Raise TransactionPooler if this new connection has no session to itself.
 
     A pooler makes up the number under which a client can cancel its statements, so it differs from
@@ -113,7 +113,7 @@ def refuse_to_listen_through_pooler(raw: psycopg.Connection[Any]) -> None:
         raise TransactionPooler
 
 
-def refuse_to_listen_at_pooled_address() -> None:
+def refuse_pooled_address() -> None:
     """Raise TransactionPooler at the start of a process that needs sessions to itself.
 
     It still starts if the database is away.
@@ -130,7 +130,7 @@ def refuse_to_listen_at_pooled_address() -> None:
         return
     with raw, suppress(psycopg.errors.ReadOnlySqlTransaction):
         raw.autocommit = True
-        refuse_to_listen_through_pooler(raw)
+        refuse_pooled_connection(raw)
 
 
 def listen_parameters() -> dict[str, Any]:
@@ -140,7 +140,7 @@ def listen_parameters() -> dict[str, Any]:
     return _LISTENER | own | {"autocommit": True}
 
 
-def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connection[Any]:
+def connect(channel: str, session: str = "SELECT") -> psycopg.Connection[Any]:
     """Open an autocommit connection with Django's type adapters, and LISTEN on it.
 
     The statement `session` runs first and sets up the session. A standby server refuses LISTEN.
@@ -150,7 +150,7 @@ def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connecti
     raw = wrapper.get_new_connection(_LISTENER | wrapper.get_connection_params())
     raw.autocommit = True
     try:
-        refuse_to_listen_through_pooler(raw)
+        refuse_pooled_connection(raw)
         raw.execute(session)
         raw.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
     except psycopg.Error:
@@ -179,7 +179,7 @@ class Listener:
             return []
         try:
             if self._connection is None:
-                self._connection = connect_to_listen(self._channel)
+                self._connection = connect(self._channel)
                 self._waits.reset()
                 failures.write_answer(log)
             return [note.payload for note in self._connection.notifies(timeout=0)]

@@ -9,18 +9,18 @@ from contextvars import ContextVar
 _fields: ContextVar[Mapping[str, object]] = ContextVar("log_fields", default={})  # noqa: B039  never changed
 
 
-def log_fields() -> Mapping[str, object]:
+def current_fields() -> Mapping[str, object]:
     """Return the current fields of this thread's log lines."""
     return _fields.get()
 
 
-def add_log_fields(**fields: object) -> None:
-    """Add fields to the log lines until the surrounding `bound_log_fields` ends."""
+def add_fields(**fields: object) -> None:
+    """Add fields to the log lines until the surrounding `bound_fields` ends."""
     _fields.set({**_fields.get(), **fields})
 
 
 @contextmanager
-def bound_log_fields(**fields: object) -> Iterator[None]:
+def bound_fields(**fields: object) -> Iterator[None]:
     """Add fields to the log lines written inside this context."""
     token = _fields.set({**_fields.get(), **fields})
     try:

@@ -77,7 +77,7 @@ def run_forever(
     of the database ends the process. A container's health check can look at settings.ALIVE_FILE,
     which is touched every few seconds, with or without a database.
     """
-    rest, touch = LoopPause(), loop_alive_file_toucher(getattr(settings, "ALIVE_FILE", ""))
+    rest, touch = LoopPause(), alive_file_toucher(getattr(settings, "ALIVE_FILE", ""))
     failed = 0
     with rest.listening():
         while not rest.stopped:
@@ -99,7 +99,7 @@ def run_forever(
     connections.close_all()
 
 
-def loop_alive_file_toucher(path: str) -> Callable[[], None]:
+def alive_file_toucher(path: str) -> Callable[[], None]:
     """Return a function that touches the file, at most once a second; without a path, nothing.
 
     A file that cannot be written grows old, so that the health check fails and says so.

@@ -385,7 +385,7 @@ class TaskAct(models.Model):
         return f"{self.what} {self.target}"
 
 
-def note_in_audit(
+def note_action(
     what: TaskAct.What,
     target: str,
     *,

@@ -25,7 +25,7 @@ def end_with_parent(parent: int, *, grace_seconds: int = 0) -> None:
     mistake the end of a thread for that of its process, as PR_SET_PDEATHSIG of Linux does.
     """
     watch = threading.Thread(
-        target=_watch_parent, args=(parent, grace_seconds), name="parent", daemon=True
+        target=_watch, args=(parent, grace_seconds), name="parent", daemon=True
     )
     watch.start()
 
@@ -36,7 +36,7 @@ def end_with_supervisor() -> None:
         end_with_parent(_STARTER)
 
 
-def _watch_parent(parent: int, grace_seconds: int) -> None:
+def _watch(parent: int, grace_seconds: int) -> None:
     while os.getppid() == parent:  # ids are reused, but no other process can become our parent
         time.sleep(TICK_SECONDS)
     if grace_seconds:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tasks import time_zones
 from tasks.errors import InvalidPayload, PayloadTooLarge
 from tasks.json import as_json
 from tasks.registry import TaskSpec
-from tasks.time_zones import is_known_time_zone
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -45,16 +45,16 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
         raise PayloadTooLarge(size, LARGEST_BYTES)
     if "\\u0000" in text:
         raise InvalidPayload(spec.key, [("", "text must not contain NUL characters")])
-    validator = _payload_validator(spec)
+    validator = _validator(spec)
     if not validator.is_valid(plain := json.loads(text)):
         found = sorted(validator.iter_errors(plain), key=lambda error: list(map(str, error.path)))
-        secrets = [value for value in secrets_in_payload(validator.schema, plain) if value]
+        secrets = [value for value in find_secrets(validator.schema, plain) if value]
         raise InvalidPayload(
             spec.key,
             [
                 (
                     ".".join(map(str, error.absolute_path)),
-                    hide_payload_secrets(error.message, secrets),
+                    hide_secrets(error.message, secrets),
                 )
                 for error in found[:MOST_PROBLEMS]
             ],
@@ -63,7 +63,7 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
 
 
 @functools.lru_cache(maxsize=1024)
-def _payload_validator(spec: TaskSpec) -> Validator:
+def _validator(spec: TaskSpec) -> Validator:
     from jsonschema.validators import validator_for  # only where payloads are checked
 
     maker = validator_for(spec.schema)
@@ -75,7 +75,7 @@ def _payload_validator(spec: TaskSpec) -> Validator:
 
 
 def _is_time_zone(text: object) -> bool:
-    return not isinstance(text, str) or is_known_time_zone(text)
+    return not isinstance(text, str) or time_zones.is_known(text)
 
 
 def _is_monday(text: object) -> bool:
@@ -92,7 +92,7 @@ def redact_payload(schema: Any, payload: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return payload
-    if _is_secret_payload_schema(schema):
+    if _is_secret_schema(schema):
         return HIDDEN
     if isinstance(payload, dict):
         inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
@@ -104,16 +104,16 @@ def redact_payload(schema: Any, payload: Any) -> Any:
     return payload
 
 
-def secrets_in_payload(schema: Any, payload: Any) -> list[str]:
-    """Return the secret texts of a payload, longest first, for `hide_payload_secrets`."""
+def find_secrets(schema: Any, payload: Any) -> list[str]:
+    """Return the secret texts of a payload, longest first, for `hide_secrets`."""
     return sorted(_collect_secrets(schema, payload), key=len, reverse=True)
 
 
 def _collect_secrets(schema: Any, payload: Any) -> set[str]:
     if not isinstance(schema, dict):
         return set()
-    if _is_secret_payload_schema(schema):
-        return _secret_payload_texts(payload)
+    if _is_secret_schema(schema):
+        return _secret_texts(payload)
     found: set[str] = set()
     if isinstance(payload, dict):
         inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
@@ -125,20 +125,20 @@ def _collect_secrets(schema: Any, payload: Any) -> set[str]:
     return found
 
 
-def _secret_payload_texts(value: Any) -> set[str]:
+def _secret_texts(value: Any) -> set[str]:
     if isinstance(value, dict):
-        return set().union(*map(_secret_payload_texts, value.values()))
+        return set().union(*map(_secret_texts, value.values()))
     if isinstance(value, list):
-        return set().union(*map(_secret_payload_texts, value))
+        return set().union(*map(_secret_texts, value))
     text = str(value)
     return {text} if len(text) >= SHORTEST_SECRET else set()
 
 
-def _is_secret_payload_schema(schema: dict[str, Any]) -> bool:
+def _is_secret_schema(schema: dict[str, Any]) -> bool:
     return schema.get("secret") is True or schema.get("writeOnly") is True
 
 
-def hide_payload_secrets(text: str, secrets: list[str]) -> str:
+def hide_secrets(text: str, secrets: list[str]) -> str:
     """Replace each secret in a text."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)

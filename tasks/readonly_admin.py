@@ -57,10 +57,10 @@ class ReadonlyAdmin(admin.ModelAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Search by whole id or by the beginning of a text; both use an index."""
-        return search_readonly_admin(queryset, search_term, self.ids, self.beginnings), False
+        return search(queryset, search_term, self.ids, self.beginnings), False
 
 
-def search_readonly_admin(
+def search(
     rows: QuerySet[Any], text: str, ids: tuple[str, ...], beginnings: tuple[str, ...]
 ) -> QuerySet[Any]:
     """Filter rows by id or by the beginning of a text; an empty search returns all."""
@@ -68,14 +68,14 @@ def search_readonly_admin(
     if not text:
         return rows
     wanted = Q(pk__in=())
-    for name, value in [(name, id_searched_in_readonly_admin(text)) for name in ids]:
+    for name, value in [(name, parse_id(text)) for name in ids]:
         wanted |= Q(**{name: value}) if value else Q(pk__in=())
     for name in beginnings:
         wanted |= Q(**{f"{name}__startswith": text})
     return rows.filter(wanted)
 
 
-def id_searched_in_readonly_admin(text: str) -> UUID | None:
+def parse_id(text: str) -> UUID | None:
     """Parse an id; None if the text is not one."""
     try:
         return UUID(text)
@@ -83,7 +83,7 @@ def id_searched_in_readonly_admin(text: str) -> UUID | None:
         return None
 
 
-def readonly_admin_hex_column(name: str, label: str) -> Any:
+def hex_column(name: str, label: str) -> Any:
     """Return a column that shows bytes as hexadecimal digits."""
 
     @admin.display(description=label)

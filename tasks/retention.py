@@ -46,10 +46,10 @@ WHERE breaker = 'CLOSED' AND changed_at < statement_timestamp() - interval '1 ho
 _batch = [1_000]
 
 
-def run_task_retention() -> float:
+def run() -> float:
     """Remove one batch of old rows; return the seconds until the next call."""
     start = time.monotonic()
-    removed = remove_tasks_after_retention(batch=_batch[0])
+    removed = remove_batch(batch=_batch[0])
     took = time.monotonic() - start
     if took > AIM_SECONDS:
         _batch[0] = max(SMALLEST_BATCH, int(_batch[0] * AIM_SECONDS / took))
@@ -58,23 +58,23 @@ def run_task_retention() -> float:
     if removed:
         return BETWEEN_SECONDS
     fold_totals()
-    _run_retention_statement(_OLD_ACTS)
-    _run_retention_statement(_LOST_WORKERS)
-    _run_retention_statement(_FORGET_OWNER_COUNTS)
+    _run_statement(_OLD_ACTS)
+    _run_statement(_LOST_WORKERS)
+    _run_statement(_FORGET_OWNER_COUNTS)
     return REST_SECONDS
 
 
-def remove_tasks_after_retention(*, batch: int = LARGEST_BATCH) -> int:
+def remove_batch(*, batch: int = LARGEST_BATCH) -> int:
     """Remove a batch of old tasks and their events; return the number of tasks.
 
     The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS define how old they must be.
     """
     kept = getattr(settings, "TASK_KEPT_SECONDS", KEPT_SECONDS)
     dead_kept = getattr(settings, "TASK_DEAD_KEPT_SECONDS", DEAD_KEPT_SECONDS)
-    return _run_retention_statement(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
+    return _run_statement(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
 
 
-def _run_retention_statement(statement: str, parameters: dict[str, Any] | None = None) -> int:
+def _run_statement(statement: str, parameters: dict[str, Any] | None = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)

@@ -34,7 +34,7 @@ class Decision:
     delay_seconds: float = 0.0
 
 
-def decide_retry(
+def decide(
     how: str,
     *,
     attempt: int,

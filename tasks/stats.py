@@ -42,7 +42,7 @@ def owner_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
         return {(name, priority): count for name, priority, count in cursor.fetchall()}
 
 
-def owner_task_counts(owner_id: UUID) -> dict[str, int]:
+def owner_counts(owner_id: UUID) -> dict[str, int]:
     """Count an owner's tasks in each status, including zeros, up to the limits of this module."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"owner": owner_id, "pending": MOST_PENDING, "ended": MOST_ENDED})

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 _OF_THE_MACHINE = ("localtime", "posixrules", "Factory", "posix/", "right/")
 
 
-def is_known_time_zone(name: str) -> bool:
+def is_known(name: str) -> bool:
     """Tell whether a text names a time zone, on this machine and on others."""
     try:
         return bool(name) and not name.startswith(_OF_THE_MACHINE) and bool(ZoneInfo(name))

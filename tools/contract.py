@@ -226,6 +226,6 @@ if __name__ == "__main__":
     import django
 
     django.setup()
-    from pipeline.api.openapi.document import document
+    from pipeline.api.openapi.document import build_document
 
-    RELEASED.write_text(written(compared(document())) + "\n")
+    RELEASED.write_text(written(compared(build_document())) + "\n")

@@ -21,16 +21,16 @@ from rest_framework.exceptions import (
 from rest_framework.request import Request
 
 from applicants import tokens
-from applicants.browser import applicant_id_in_browser
+from applicants.browser import signed_in_person_id
 from applicants.codes import Requester
 from applicants.models import Applicant
-from applicants.people import applicant_exists
+from applicants.people import person_exists
 from applicants.tokens import FIND_TOKEN
-from jobs import keys
-from jobs.keys import FIND_KEY, note_api_key_use
+from jobs import keys, team
+from jobs.keys import FIND_KEY
 from jobs.models import JobStatus, Role, User
-from jobs.team import locked_teams_of, team_roles_with_sandboxes_of
-from pipeline.api.parameters import parameter_as_id, refuse_parameter
+from jobs.team import locked_companies
+from pipeline.api.parameters import parse_id, refuse_parameter
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action, Rule
 from pipeline.domain.states import Actor, ActorKind
@@ -38,9 +38,9 @@ from pipeline.integrations import portal_tokens
 from pipeline.integrations.portal_tokens import FIND_PORTAL_TOKEN
 from pipeline.selectors.applications import APPLICATION_FACTS, ApplicationFacts, application_facts
 from pipeline.selectors.jobs import JOB_FACTS, JobFacts, read_job_facts
-from pipeline.selectors.people import person_known_to, read_person
+from pipeline.selectors.people import read_known_person, read_person
 from pipeline.web.addresses import client_address, client_site
-from tasks.sql.prepared import PreparedStatement, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_statements
 
 # Callers of the API: anonymous, a company by a key or a member, or an applicant.
 
@@ -215,25 +215,23 @@ class SessionAuthentication(BaseAuthentication):
         user = get_user(browser)
         caller: Caller | None = None
         if isinstance(user, User):
-            roles, sandboxes = team_roles_with_sandboxes_of(user.id)
-            if not roles and (locked := locked_teams_of(user.id)):
+            roles, sandboxes = team.read_roles_and_sandboxes(user.id)
+            if not roles and (locked := locked_companies(user.id)):
                 raise PermissionDenied(
                     f"{locked[0]} requires two-step verification: see /account/."
                 )
-            if company_id := _authenticated_company_of_session(
-                request, list(roles), list(sandboxes)
-            ):
+            if company_id := _session_company(request, list(roles), list(sandboxes)):
                 role = (roles | sandboxes)[company_id]
                 is_test = company_id in sandboxes
                 caller = CompanyCaller(company_id, user.id, role=role, is_test=is_test)
         if caller is None:
-            applicant_id = applicant_id_in_browser(browser)
-            if applicant_id is None or not applicant_exists(applicant_id):
+            applicant_id = signed_in_person_id(browser)
+            if applicant_id is None or not person_exists(applicant_id):
                 return None
             caller = PersonCaller(applicant_id)
-        check = CSRFCheck(_auth_csrf_answer)
+        check = CSRFCheck(_csrf_answer)
         check.process_request(browser)
-        if why := check.process_view(browser, _auth_csrf_answer, (), {}):
+        if why := check.process_view(browser, _csrf_answer, (), {}):
             raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
@@ -259,22 +257,22 @@ def require_recent_authentication(request: Request) -> None:
 def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | None:
     """Return the caller with this secret, and read what the URL names in the same round trip."""
     if secret.startswith(keys.PREFIX):
-        digest = keys.api_key_digest(secret)
+        digest = keys.digest(secret)
         for key, subject in _authenticated_credential_and_subject(FIND_KEY, digest, address):
-            note_api_key_use(key)
+            keys.note_use(key)
             return CompanyCaller(
                 key.company_id,
                 key.id,
                 frozenset(key.scopes),
-                is_test=keys.is_test_key(secret),
+                is_test=keys.is_sandbox(secret),
                 subject=subject,
             )
     if secret.startswith(tokens.PREFIX):
-        digest = tokens.token_digest(secret)
+        digest = tokens.digest(secret)
         for token, subject in _authenticated_credential_and_subject(FIND_TOKEN, digest, address):
             return PersonCaller(token.applicant_id, token.id, subject)
     if secret.startswith(portal_tokens.PREFIX):
-        digest = tokens.token_digest(secret)
+        digest = tokens.digest(secret)
         for portal, subject in _authenticated_credential_and_subject(
             FIND_PORTAL_TOKEN, digest, address
         ):
@@ -282,7 +280,7 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
                 portal.applicant_id,
                 portal.company_id,
                 portal.key_id,
-                keys.is_test_key(portal.key_hint),
+                keys.is_sandbox(portal.key_hint),
                 subject,
             )
     return None
@@ -297,17 +295,15 @@ def _authenticated_credential_and_subject(
         if isinstance(address.get(f"{name}_id"), UUID):
             statements.append(statement)
             parameters[name] = address[f"{name}_id"]
-    found = run_prepared(statements, parameters)
+    found = run_statements(statements, parameters)
     subject = found[-1][0] if len(found) > 1 and found[-1] else None
     return [(known, subject) for known in found[0]]
 
 
-def _authenticated_company_of_session(
-    request: Request, theirs: list[UUID], sandboxes: list[UUID]
-) -> UUID | None:
+def _session_company(request: Request, theirs: list[UUID], sandboxes: list[UUID]) -> UUID | None:
     named = request.query_params.get("company") or request.META.get("HTTP_X_COMPANY")
     if named:
-        company_id = parameter_as_id(named)
+        company_id = parse_id(named)
         if company_id not in [*theirs, *sandboxes]:
             raise NotFound
         return company_id
@@ -316,7 +312,7 @@ def _authenticated_company_of_session(
     return theirs[0] if theirs else None
 
 
-def _auth_csrf_answer(_: HttpRequest) -> HttpResponse:
+def _csrf_answer(_: HttpRequest) -> HttpResponse:
     return HttpResponse()
 
 
@@ -365,29 +361,29 @@ def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
         facts = read_job_facts(job_id)
-    if not has_access_to_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
+    if not can_see_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
         raise JobNotFound
     return facts
 
 
-def has_access_to_job(caller: Caller, company_id: UUID, status: str, *, is_test: bool) -> bool:
+def can_see_job(caller: Caller, company_id: UUID, status: str, *, is_test: bool) -> bool:
     """Return whether a caller can see a job of that company in that status.
 
     A sandbox and everything outside it do not exist for each other.
     """
     if isinstance(caller, CompanyCaller | PortalCaller) and caller.company_id == company_id:
-        return status != JobStatus.DRAFT or has_access_as_company(caller, company_id)
+        return status != JobStatus.DRAFT or can_read_company(caller, company_id)
     is_from_test = isinstance(caller, CompanyCaller | PortalCaller) and caller.is_test
     return status != JobStatus.DRAFT and not is_test and not is_from_test
 
 
-def has_access_as_company(caller: Caller, company_id: UUID) -> bool:
+def can_read_company(caller: Caller, company_id: UUID) -> bool:
     """Return whether a caller acts for that company, and may read there."""
     rule = RULES[Action.READ_COMPANY]
-    return owns_as_company(caller, company_id) and caller.is_allowed_by(rule)
+    return represents_company(caller, company_id) and caller.is_allowed_by(rule)
 
 
-def owns_as_company(caller: Caller, company_id: UUID) -> bool:
+def represents_company(caller: Caller, company_id: UUID) -> bool:
     """Return whether a caller acts for that company, whatever they may do there."""
     return isinstance(caller, CompanyCaller) and caller.company_id == company_id
 
@@ -432,20 +428,20 @@ def visible_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
     """Return the caller, or one of their company's applicants. Raises ApplicantNotFound."""
     authorize(caller, Action.READ_APPLICANT)
     if isinstance(caller, CompanyCaller):
-        return person_known_to(caller.company_id, applicant_id)
-    if not has_access_as_person(caller, applicant_id):
+        return read_known_person(caller.company_id, applicant_id)
+    if not represents_person(caller, applicant_id):
         raise ApplicantNotFound
     if isinstance(caller, PortalCaller):
-        return person_known_to(caller.company_id, applicant_id)
+        return read_known_person(caller.company_id, applicant_id)
     return read_person(applicant_id)
 
 
-def company_in_view(caller: Caller) -> UUID | None:
+def visible_company(caller: Caller) -> UUID | None:
     """Return the company whose jobs a caller may see when reading a person; None for all."""
     return caller.company_id if isinstance(caller, CompanyCaller | PortalCaller) else None
 
 
-def has_access_to_applicant(
+def can_see_applicant(
     caller: Caller, company_id: UUID, applicant_id: UUID, *, is_test: bool
 ) -> bool:
     """Return whether a caller sent or received an application; a portal, both.
@@ -456,10 +452,10 @@ def has_access_to_applicant(
         return False
     if isinstance(caller, PortalCaller) and caller.company_id != company_id:
         return False
-    return owns_as_company(caller, company_id) or has_access_as_person(caller, applicant_id)
+    return represents_company(caller, company_id) or represents_person(caller, applicant_id)
 
 
-def has_access_as_person(caller: Caller, applicant_id: UUID) -> bool:
+def represents_person(caller: Caller, applicant_id: UUID) -> bool:
     """Return whether a caller is that applicant, here or on a company's own site."""
     return isinstance(caller, PersonCaller | PortalCaller) and caller.applicant_id == applicant_id
 
@@ -470,9 +466,7 @@ def _accessible_application(caller: Caller, application_id: UUID) -> Application
     facts = caller.subject
     if not isinstance(facts, ApplicationFacts):
         facts = application_facts(application_id)
-    if not has_access_to_applicant(
-        caller, facts.company_id, facts.applicant_id, is_test=facts.is_test
-    ):
+    if not can_see_applicant(caller, facts.company_id, facts.applicant_id, is_test=facts.is_test):
         raise ApplicationNotFound
     return facts
 

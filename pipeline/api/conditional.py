@@ -32,10 +32,10 @@ def version_etag(*versions: int) -> str:
 
 def weak_etag(payload: Any) -> str:
     """Return an ETag over everything in a payload except fields that only tell the time."""
-    return f'W/"{sha256(render_json(_payload_for_etag(payload))).hexdigest()[:32]}"'
+    return f'W/"{sha256(render_json(_comparable_payload(payload))).hexdigest()[:32]}"'
 
 
-def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
+def answer_if_changed(request: Request, payload: Any, tag: str) -> Response:
     """Return a payload with its ETag, or 304 if the client already has that state.
 
     If-None-Match is compared weakly (RFC 9110, 13.1.2).
@@ -47,7 +47,7 @@ def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
     return Response(payload, headers=headers)
 
 
-def etags_to_match(request: Request) -> list[str] | None:
+def required_etags(request: Request) -> list[str] | None:
     """Return the ETags in If-Match, as strong ones, or None without the header."""
     header = request.META.get("HTTP_IF_MATCH")
     if header is None:
@@ -55,11 +55,11 @@ def etags_to_match(request: Request) -> list[str] | None:
     return ["*"] if header.strip() == "*" else [f'"{tag}"' for tag in _TAG.findall(header)]
 
 
-def _payload_for_etag(payload: Any) -> Any:
+def _comparable_payload(payload: Any) -> Any:
     if isinstance(payload, dict):
         return {
-            name: _payload_for_etag(value)
+            name: _comparable_payload(value)
             for name, value in payload.items()
             if name not in _TELLS_THE_TIME
         }
-    return [_payload_for_etag(item) for item in payload] if isinstance(payload, list) else payload
+    return [_comparable_payload(item) for item in payload] if isinstance(payload, list) else payload

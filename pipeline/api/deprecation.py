@@ -15,9 +15,7 @@ DEPRECATED_ON = datetime(2026, 11, 22, tzinfo=UTC)
 SUNSET = datetime(2028, 12, 1, tzinfo=UTC)
 
 
-def add_deprecation_headers(
-    request: Request, operation: Operation, response: HttpResponseBase
-) -> None:
+def add_headers(request: Request, operation: Operation, response: HttpResponseBase) -> None:
     """Tell a client that it sent a deprecated parameter or field, and until when that works."""
     used = any(
         parameter.deprecated and parameter.name in request.query_params

@@ -19,14 +19,9 @@ from rest_framework.views import APIView
 
 from pipeline.api import deprecation, idempotency, parameters, throttles
 from pipeline.api.auth import CompanyCaller, PortalCaller, caller_of
-from pipeline.api.conditional import conditional_answer, weak_etag
+from pipeline.api.conditional import answer_if_changed, weak_etag
 from pipeline.api.openapi.schemas import OPERATION, Operation
-from pipeline.api.parameters import (
-    MOST_BYTES,
-    link_to_next_page,
-    page_bound_to_list,
-    refuse_unparsable_body,
-)
+from pipeline.api.parameters import MOST_BYTES, bind_page, next_page_link, refuse_unparsable_body
 from pipeline.integrations.request_log import RequestNote, request_log
 
 
@@ -55,19 +50,19 @@ class Endpoint(APIView):
 
     def get_parsers(self) -> list[Any]:
         """Return the parsers of bodies. They are stateless, so all requests share them."""
-        return _endpoint_parts(tuple(self.parser_classes))
+        return _parts(tuple(self.parser_classes))
 
     def get_authenticators(self) -> list[Any]:
         """Return the shared authenticators."""
-        return _endpoint_parts(tuple(self.authentication_classes))
+        return _parts(tuple(self.authentication_classes))
 
     def get_renderers(self) -> list[Any]:
         """Return the shared renderers."""
-        return _endpoint_parts(tuple(self.renderer_classes))
+        return _parts(tuple(self.renderer_classes))
 
     def get_content_negotiator(self) -> Any:
         """Return the shared negotiator."""
-        return _endpoint_parts((self.content_negotiation_class,))[0]
+        return _parts((self.content_negotiation_class,))[0]
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -83,7 +78,7 @@ class Endpoint(APIView):
         began = time.perf_counter()
         response = super().dispatch(request, *args, **kwargs)
         if request_log.is_on:
-            note_endpoint_request(request, response, time.perf_counter() - began)
+            note_request(request, response, time.perf_counter() - began)
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -104,12 +99,12 @@ class Endpoint(APIView):
         try:
             super().perform_authentication(request)
         except AuthenticationFailed:
-            throttles.throttle_call(request, None)
+            throttles.count_call(request, None)
             raise
 
     def check_throttles(self, request: Request) -> None:
         """Count the call. Raises Throttled."""
-        throttles.throttle_call(request, caller_of(request))
+        throttles.count_call(request, caller_of(request))
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
         """Return the response to an exception, or the kept response to a repeated request."""
@@ -125,9 +120,9 @@ class Endpoint(APIView):
             response.data = parameters.selected_payload(response.data, self.fields)
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
-        throttles.add_throttle_headers(request, final)
+        throttles.add_headers(request, final)
         if operation := self.operation:
-            deprecation.add_deprecation_headers(request, operation, final)
+            deprecation.add_headers(request, operation, final)
         return final
 
 
@@ -141,7 +136,7 @@ class NothingHereEndpoint(Endpoint):
         raise NotFound
 
 
-def note_endpoint_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+def note_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     """Note the request of a key, or of a portal token that a key made; no other.
 
     Answers with 429 are not noted: rates limit a key's other requests, but not those.
@@ -167,37 +162,37 @@ def note_endpoint_request(request: HttpRequest, response: HttpResponseBase, seco
 
 
 @cache
-def _endpoint_parts(classes: tuple[type, ...]) -> list[Any]:
+def _parts(classes: tuple[type, ...]) -> list[Any]:
     return [each() for each in classes]
 
 
-def endpoint_body(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
+def read_body(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
     """Return the request's body in the given shape. Raises ValidationError, ParseError."""
     data = request.data
     if not options:
         # A shared serializer, never bound to a request: making fields costs more than validating.
         # The one below reports errors as the framework does.
         with suppress(ValidationError):
-            return dict(_endpoint_parts((shape,))[0].run_validation(data))
+            return dict(_parts((shape,))[0].run_validation(data))
     serializer = shape(data=data, **options)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
 
 
-def endpoint_page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
+def answer_page(request: Request, payload: Mapping[str, Any]) -> Response:
     """Return a page of a list, with the link to the next one."""
-    page = page_bound_to_list(request, payload)
-    return Response(page, headers=link_to_next_page(request, page["next_cursor"]))
+    page = bind_page(request, payload)
+    return Response(page, headers=next_page_link(request, page["next_cursor"]))
 
 
-def endpoint_answer(request: Request, payload: Mapping[str, Any], version: str = "") -> Response:
+def answer_read(request: Request, payload: Mapping[str, Any], version: str = "") -> Response:
     """Answer a read with a weak ETag and, for a list, the link to the next page.
 
     `version`: the payload's ETag; computed from the payload if there is none.
     """
     if "next_cursor" in payload:
-        payload = page_bound_to_list(request, payload)
-    response = conditional_answer(request, payload, version or weak_etag(payload))
-    for name, value in link_to_next_page(request, payload.get("next_cursor")).items():
+        payload = bind_page(request, payload)
+    response = answer_if_changed(request, payload, version or weak_etag(payload))
+    for name, value in next_page_link(request, payload.get("next_cursor")).items():
         response[name] = value
     return response

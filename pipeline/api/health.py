@@ -13,23 +13,23 @@ from django.views.decorators.http import require_safe
 from pipeline.database.errors import ClusterError
 from pipeline.line.event_log import logged_time
 from pipeline.selectors.system import (
-    health_of_decay_worker,
-    health_of_migrations,
-    health_of_task_worker,
+    are_migrations_applied,
+    read_decay_worker_health,
+    read_task_worker_health,
 )
 from pipeline.web.addresses import answer_proxy_probe
 
 
 @never_cache
 @require_safe
-def health_live(request: HttpRequest) -> JsonResponse:
+def live(request: HttpRequest) -> JsonResponse:
     """Answer 200 as long as the process runs. Reads nothing."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
-def health_ready(request: HttpRequest) -> JsonResponse:
+def ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 if everything needed is reachable, else 503 with what is missing and since when.
 
     For a worker, "since" is its last sign of life, or null if it was never seen. A probe of
@@ -37,13 +37,13 @@ def health_ready(request: HttpRequest) -> JsonResponse:
     """
     missing: dict[str, datetime | None]
     try:
-        is_migrated = health_of_migrations()
+        is_migrated = are_migrations_applied()
         seen = (
             {}
             if not is_migrated
             else {
-                "decay_worker": health_of_decay_worker(),
-                "task_worker": health_of_task_worker(),
+                "decay_worker": read_decay_worker_health(),
+                "task_worker": read_task_worker_health(),
             }
         )
     except (OperationalError, InterfaceError, ClusterError):

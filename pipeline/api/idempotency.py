@@ -59,10 +59,8 @@ def begin_idempotent(request: Request) -> None:
         body = sha256(request._request.body).hexdigest()
     except UnreadablePostError:
         raise ParseError("The body could not be read.") from None
-    fingerprint = _idempotency_digest("POST", request.get_full_path(), body)
-    match idempotency.claim_idempotency_key(
-        _idempotency_record_id(request, key, fingerprint), fingerprint
-    ):
+    fingerprint = _digest("POST", request.get_full_path(), body)
+    match idempotency.claim_key(_record_id(request, key, fingerprint), fingerprint):
         case IdempotencyClaim() as claim:
             request.idempotency_claim = claim  # type: ignore[attr-defined]
         case Kept() as kept:
@@ -80,7 +78,7 @@ def idempotent_row_id(request: Request) -> UUID | None:
     Each retry gets the same id. A service that finds a row with this id returns it, so a retry
     after a crash returns what the first attempt created.
     """
-    claim = _idempotency_claim(request)
+    claim = _claim(request)
     return claim.row_id if claim else None
 
 
@@ -90,13 +88,13 @@ def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: b
     `secret`: the response must not be stored. The work is done by now, so a lost database does not
     change the response: the claim expires, and a retry finds the row.
     """
-    claim = _idempotency_claim(request)
+    claim = _claim(request)
     if claim is None:
         return
     is_final = response.status_code < 400 or response.status_code == HTTPStatus.GONE
     try:
         if secret or not is_final or not isinstance(response, Response):
-            idempotency.release_idempotency_key(claim)
+            idempotency.release_key(claim)
         else:
             response.render()
             headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
@@ -107,7 +105,7 @@ def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: b
         logger.warning("the response to a request with a key could not be kept", exc_info=True)
 
 
-def _idempotency_record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
+def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
     """Return a digest of the caller and the key.
 
     Anonymous callers are distinguished by address, which they may share. Their digest includes the
@@ -115,17 +113,17 @@ def _idempotency_record_id(request: Request, key: str, fingerprint: bytes) -> by
     """
     match caller_of(request):
         case CompanyCaller(company_id=company_id, actor_id=actor_id):
-            return _idempotency_digest("company", str(company_id), str(actor_id), key)
+            return _digest("company", str(company_id), str(actor_id), key)
         case PersonCaller(applicant_id=applicant_id):
-            return _idempotency_digest("person", str(applicant_id), key)
+            return _digest("person", str(applicant_id), key)
         case PortalCaller(applicant_id=applicant_id, company_id=company_id):
-            return _idempotency_digest("portal", str(company_id), str(applicant_id), key)
-    return _idempotency_digest("nobody", client_address(request), fingerprint.hex(), key)
+            return _digest("portal", str(company_id), str(applicant_id), key)
+    return _digest("nobody", client_address(request), fingerprint.hex(), key)
 
 
-def _idempotency_digest(*parts: str) -> bytes:
+def _digest(*parts: str) -> bytes:
     return sha256("\n".join(parts).encode()).digest()
 
 
-def _idempotency_claim(request: Request) -> IdempotencyClaim | None:
+def _claim(request: Request) -> IdempotencyClaim | None:
     return getattr(request, "idempotency_claim", None)

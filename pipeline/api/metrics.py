@@ -18,19 +18,19 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from pipeline.api.task_metrics import task_metric_families
+from pipeline.api import task_metrics
 from pipeline.config import env
 from pipeline.config.release import COMMIT, VERSION
 from pipeline.database.errors import ClusterError
 from pipeline.figures.job import Vitals, read_site_gauges
-from pipeline.selectors.database import DatabaseGauges, read_database_gauges
+from pipeline.selectors.database import DatabaseGauges, read_gauges
 from pipeline.web.addresses import is_client_this_machine
 from pipeline.web.requests import metrics_exposition
 
 
 @never_cache
 @require_safe
-def metrics(request: HttpRequest) -> HttpResponse:
+def expose(request: HttpRequest) -> HttpResponse:
     """Answer with counters and gauges. Raises Http404 for clients who may not see them."""
     given = request.META.get("HTTP_AUTHORIZATION", "").encode()
     wanted = f"Bearer {env.METRICS_TOKEN}".encode()
@@ -60,7 +60,7 @@ class _MetricsCollector(Collector):
                     found += read()
         except (OperationalError, InterfaceError, ClusterError):
             found, is_reachable = [], False
-        is_up = _metric_gauge("database_up", "Whether the database is reachable.", is_reachable)
+        is_up = _gauge("database_up", "Whether the database is reachable.", is_reachable)
         build = GaugeMetricFamily(
             "nextinline_build_info",
             "Release of this server; always 1.",
@@ -70,32 +70,28 @@ class _MetricsCollector(Collector):
         return [build, is_up, *found]
 
 
-def _metric_families(vitals: Vitals) -> Iterator[Metric]:
-    yield _metric_by_status("jobs", "Jobs.", vitals.jobs.items())
-    yield _metric_by_status("applications", "Live applications.", vitals.applications.items())
-    yield _metric_gauge("people_waiting", "Waiting applications.", vitals.applications["WAITLIST"])
-    yield _metric_gauge(
+def _families(vitals: Vitals) -> Iterator[Metric]:
+    yield _status_counts("jobs", "Jobs.", vitals.jobs.items())
+    yield _status_counts("applications", "Live applications.", vitals.applications.items())
+    yield _gauge("people_waiting", "Waiting applications.", vitals.applications["WAITLIST"])
+    yield _gauge(
         "seats_idle_with_eligible",
         "Free seats of open jobs with an eligible person waiting. Should be 0.",
         vitals.idle_seats_with_eligible,
     )
-    yield _metric_gauge(
-        "overdue_settlements", "Jobs that are due to be settled.", vitals.overdue_jobs
-    )
-    yield _metric_gauge(
+    yield _gauge("overdue_settlements", "Jobs that are due to be settled.", vitals.overdue_jobs)
+    yield _gauge(
         "oldest_overdue_seconds",
         "How long the first of them has been due; 0 if there is none.",
         vitals.oldest_overdue_seconds,
     )
     if vitals.decay_heartbeat_seconds is not None:
         age = vitals.decay_heartbeat_seconds
-        yield _metric_gauge(
-            "decay_heartbeat_age_seconds", "When the decay worker was last seen.", age
-        )
+        yield _gauge("decay_heartbeat_age_seconds", "When the decay worker was last seen.", age)
     yield CounterMetricFamily("nextinline_events", "Events in all logs.", value=vitals.events)
 
 
-def _database_metric_families(gauges: DatabaseGauges) -> Iterator[Metric]:
+def _database_families(gauges: DatabaseGauges) -> Iterator[Metric]:
     """Yield what endangers the database. Without archive, backup or anchors, theirs are missing."""
     archive = gauges.archive
     numbers: dict[str, tuple[str, float | None]] = {
@@ -139,22 +135,22 @@ def _database_metric_families(gauges: DatabaseGauges) -> Iterator[Metric]:
     }
     for name, (about, value) in numbers.items():
         if value is not None:
-            yield _metric_gauge(name, about, value)
+            yield _gauge(name, about, value)
 
 
 # Looked up at each call.
 _READERS: tuple[Callable[[], Iterable[Metric]], ...] = (
-    lambda: _metric_families(read_site_gauges()),
-    lambda: _database_metric_families(read_database_gauges()),
-    task_metric_families,
+    lambda: _families(read_site_gauges()),
+    lambda: _database_families(read_gauges()),
+    task_metrics.families,
 )
 
 
-def _metric_gauge(name: str, about: str, value: float) -> Metric:
+def _gauge(name: str, about: str, value: float) -> Metric:
     return GaugeMetricFamily(f"nextinline_{name}", about, value=value)
 
 
-def _metric_by_status(name: str, about: str, counts: Iterable[tuple[str, int]]) -> Metric:
+def _status_counts(name: str, about: str, counts: Iterable[tuple[str, int]]) -> Metric:
     family = GaugeMetricFamily(f"nextinline_{name}", about, labels=["status"])
     for status, count in counts:
         family.add_metric([status], count)

@@ -25,7 +25,7 @@ from pipeline.api.openapi.schemas import Operation
 from pipeline.api.problems import LengthRequired, PayloadTooLarge
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 from pipeline.selectors.pages import Page, decode_cursor, extend_cursor
-from tasks.time_zones import is_known_time_zone
+from tasks import time_zones
 
 # Strict parsing of JSON bodies, and of CSV bodies in chunks.
 
@@ -151,9 +151,7 @@ def refuse_parameter(name: str, why: str) -> NoReturn:
     raise ValidationError({name: [ErrorDetail(why, "invalid")]})
 
 
-def integer_parameter(
-    request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST
-) -> int | None:
+def integer(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST) -> int | None:
     """Return a whole number within the bounds, or None if it is missing."""
     text = request.query_params.get(name)
     if text is None:
@@ -166,7 +164,7 @@ def integer_parameter(
     return number
 
 
-def choice_parameter(request: Request, name: str, choices: type[Choice]) -> Choice | None:
+def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
     """Return one of the choices, or None if it is missing."""
     text = request.query_params.get(name)
     if text is None:
@@ -177,7 +175,7 @@ def choice_parameter(request: Request, name: str, choices: type[Choice]) -> Choi
         refuse_parameter(name, f"Must be one of {', '.join(each.value for each in choices)}.")
 
 
-def feed_start_parameter(request: Request) -> str:
+def feed_start(request: Request) -> str:
     """Return where a feed without a cursor begins: `beginning` or `now`."""
     start = request.query_params.get("start", "beginning")
     if start not in ("beginning", "now"):
@@ -185,7 +183,7 @@ def feed_start_parameter(request: Request) -> str:
     return start
 
 
-def search_parameter(request: Request) -> str:
+def search(request: Request) -> str:
     """Return the search text; empty if there is none."""
     text = request.query_params.get("search", "").strip()
     if len(text) > LONGEST_SEARCH or not is_parsable_text(text):
@@ -195,7 +193,7 @@ def search_parameter(request: Request) -> str:
     return text
 
 
-def text_parameter(request: Request, name: str) -> str | None:
+def text(request: Request, name: str) -> str | None:
     """Return a text of limited length without blanks at its ends, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and (len(text) > LONGEST_SEARCH or not is_parsable_text(text)):
@@ -203,7 +201,7 @@ def text_parameter(request: Request, name: str) -> str | None:
     return None if text is None else text.strip()
 
 
-def address_parameter(request: Request) -> str:
+def address(request: Request) -> str:
     """Return the email address in the query. Raises ValidationError if it is missing."""
     text = request.query_params.get("email", "").strip()
     if not 0 < len(text) <= EMAIL_LENGTH or not is_parsable_text(text):
@@ -211,18 +209,18 @@ def address_parameter(request: Request) -> str:
     return text
 
 
-def moment_parameter(request: Request, *names: str) -> datetime | None:
+def moment(request: Request, *names: str) -> datetime | None:
     """Return a time with an offset, under any of the names, or None if it is missing."""
     for name in names:
         if name in request.query_params:
             # An unescaped + in a query arrives as a space, which a time never contains.
-            found = parameter_as_moment(request.query_params[name].replace(" ", "+"))
+            found = parse_moment(request.query_params[name].replace(" ", "+"))
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
             return found or refuse_parameter(name, why)
     return None
 
 
-def flag_parameter(request: Request, name: str) -> bool | None:
+def flag(request: Request, name: str) -> bool | None:
     """Return `true` or `false`, or None if it is missing."""
     text = request.query_params.get(name)
     if text not in (None, "true", "false"):
@@ -230,7 +228,7 @@ def flag_parameter(request: Request, name: str) -> bool | None:
     return None if text is None else text == "true"
 
 
-def metadata_parameter(request: Request) -> dict[str, str]:
+def metadata(request: Request) -> dict[str, str]:
     """Return the texts that are sent as `metadata[key]=text`; empty if there are none."""
     found = {
         key[9:-1]: str(text)
@@ -246,15 +244,15 @@ def metadata_parameter(request: Request) -> dict[str, str]:
     return found
 
 
-def zone_parameter(request: Request) -> str:
+def zone(request: Request) -> str:
     """Return the name of a time zone; UTC if it is missing."""
     name = request.query_params.get("zone", "UTC")
-    if not is_known_time_zone(name):
+    if not time_zones.is_known(name):
         refuse_parameter("zone", "Must be the name of a time zone, like Europe/Paris.")
     return name
 
 
-def digest_parameter(request: Request, name: str) -> str | None:
+def digest(request: Request, name: str) -> str | None:
     """Return a SHA-256 in hexadecimal, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and not _HASH.fullmatch(text):
@@ -262,12 +260,12 @@ def digest_parameter(request: Request, name: str) -> str | None:
     return text
 
 
-def parameter_as_id(text: str) -> UUID | None:
+def parse_id(text: str) -> UUID | None:
     """Return the id in a text, or None if it does not have our form."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
-def parameter_as_moment(text: str) -> datetime | None:
+def parse_moment(text: str) -> datetime | None:
     """Parse a time, or return None if the text is not one."""
     try:
         if _TIME.fullmatch(text):
@@ -292,7 +290,7 @@ T = TypeVar("T")
 
 def page_limit(request: Request) -> int:
     """Return the page size that the client requests."""
-    return integer_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
+    return integer(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
 def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
@@ -305,7 +303,7 @@ def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     if text is None:
         return None
     if bound := decode_cursor(text, *kinds, str):
-        if bound[-1] != _digest_of_paged_list(request):
+        if bound[-1] != _list_digest(request):
             refuse_parameter(
                 "cursor",
                 "This cursor belongs to another list, or to other filters or another order. Send"
@@ -318,7 +316,7 @@ def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
 
 def page_cursor_seq(request: Request) -> int:
     """Return the seq after which a page starts: from the cursor, else `after_seq`, else 0."""
-    given = integer_parameter(request, "after_seq", low=0) or 0
+    given = integer(request, "after_seq", low=0) or 0
     place = page_cursor_place(request, int)
     return place[0] if place else given
 
@@ -345,15 +343,15 @@ def paginated(
     }
 
 
-def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+def bind_page(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a page whose cursor is valid only for this list: its path, filters and order."""
     cursor = payload["next_cursor"]
     if cursor is None:
         return payload
-    return {**payload, "next_cursor": extend_cursor(cursor, _digest_of_paged_list(request))}
+    return {**payload, "next_cursor": extend_cursor(cursor, _list_digest(request))}
 
 
-def _digest_of_paged_list(request: Request) -> str:
+def _list_digest(request: Request) -> str:
     """Return a short digest of a list's path and the parameters that choose its rows.
 
     It is not secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
@@ -370,7 +368,7 @@ def _digest_of_paged_list(request: Request) -> str:
     return urlsafe_b64encode(sha256(whole).digest()[:_DIGEST_BYTES]).decode()
 
 
-def link_to_next_page(
+def next_page_link(
     request: Request, next_cursor: str | None, *, instead_of: str = ""
 ) -> dict[str, str]:
     """Return the Link header to the next page: this request's address with another cursor.

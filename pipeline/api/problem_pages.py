@@ -8,30 +8,31 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from pipeline.api import problems
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES, VALIDATION_ERROR
-from pipeline.api.problems import FIELD_CODES, problem
+from pipeline.api.problems import FIELD_CODES
 
 KINDS = {kind.slug: kind for kind in ALL_PROBLEM_TYPES}
 
 
 @require_safe
-def problem_list_page(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List every kind of problem, with a link to its page."""
-    rows = [(kind, _problem_text_with_code(kind.about)) for kind in ALL_PROBLEM_TYPES]
+    rows = [(kind, _mark_code(kind.about)) for kind in ALL_PROBLEM_TYPES]
     return render(request, "api/problems.html", {"rows": rows})
 
 
 @require_safe
-def problem_page(request: HttpRequest, slug: str) -> HttpResponse:
+def show(request: HttpRequest, slug: str) -> HttpResponse:
     """Explain one kind of problem, with an example. Raises Http404."""
     kind = KINDS.get(slug)
     if kind is None:
         raise Http404
-    example = problem(kind, request)
+    example = problems.build_body(kind, request)
     context = {
         "kind": kind,
-        "about": _problem_text_with_code(kind.about),
-        "remedy": _problem_text_with_code(kind.remedy),
+        "about": _mark_code(kind.about),
+        "remedy": _mark_code(kind.remedy),
         "example": [
             (name, example[name]) for name in ("type", "title", "status", "code", "detail")
         ],
@@ -40,7 +41,7 @@ def problem_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "api/problem.html", context)
 
 
-def _problem_text_with_code(text: str) -> SafeString:
+def _mark_code(text: str) -> SafeString:
     """Mark up the parts of a text between backticks as code."""
     parts = enumerate(text.split("`"))
     return format_html_join(

@@ -43,42 +43,42 @@ _DETAILS_OF_WORK: dict[type[Exception], str] = {
 }
 
 
-def background_problem_reason(exc: BaseException | None) -> BaseException | None:
+def background_reason(exc: BaseException | None) -> BaseException | None:
     """Return the refusal, or in a batch that of the first refused task."""
     return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
-def background_problem_detail(exc: BaseException | None) -> str | None:
+def background_detail(exc: BaseException | None) -> str | None:
     """Return the text of a refusal of background work, or None for any other error."""
-    reason = background_problem_reason(exc)
+    reason = background_reason(exc)
     if not isinstance(reason, (WorkError, TaskError)):
         return None
     text = _DETAILS_OF_WORK.get(type(reason), str(reason))
     return text[:1].upper() + text[1:].rstrip(".")[: LONGEST_WHY - 1] + "."
 
 
-def background_problem_errors(exc: BaseException | None) -> list[dict[str, str]]:
+def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
     """Return the fields that a refusal of background work names, with their JSON pointers."""
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
-    match background_problem_reason(exc):
+    match background_reason(exc):
         case InvalidPayload(problems=problems):
             escaped = [(path.replace("~", "~0").replace("/", "~1"), why) for path, why in problems]
             return [
-                _background_problem_error(
+                _background_error(
                     "/".join([f"{start}/payload", *(path.split(".") if path else [])]), why
                 )
                 for path, why in escaped
             ]
         case OutOfRange(name=name) as reason:
-            return [_background_problem_error(f"{start}/{name}", str(reason))]
+            return [_background_error(f"{start}/{name}", str(reason))]
         case WebhookUrlRefused() as reason:
-            return [_background_problem_error("/url", str(reason))]
+            return [_background_error("/url", str(reason))]
         case UnknownType() | TypeNotAllowed() as reason:
-            return [_background_problem_error(f"{start}/type", str(reason))]
-    return [_background_problem_error(start, str(exc))] if start else []
+            return [_background_error(f"{start}/type", str(reason))]
+    return [_background_error(start, str(exc))] if start else []
 
 
-def _background_problem_error(pointer: str, why: str) -> dict[str, str]:
+def _background_error(pointer: str, why: str) -> dict[str, str]:
     return {"pointer": pointer, "code": "INVALID", "detail": why[:LONGEST_WHY]}
 
 
@@ -191,47 +191,47 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
 }
 
 
-def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
+def respond(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Return the response to an exception in a view (the framework's EXCEPTION_HANDLER).
 
     An unexpected exception is logged with its traceback; the response reveals nothing about it.
     """
-    kind = problem_of_exception(exc)
+    kind = classify(exc)
     if kind.status >= 500:
         severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
         trace = None if kind is BUSY else exc
         logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
-    headers = problem_headers(kind, exc)
-    body = problem(kind, context["request"], exc)
+    headers = build_headers(kind, exc)
+    body = build_body(kind, context["request"], exc)
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
 
 
-def problem_of_exception(exc: BaseException | None) -> ProblemType:
+def classify(exc: BaseException | None) -> ProblemType:
     """Return the problem type of an exception."""
     if isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
         return BUSY
-    if is_timeout_problem(exc):
+    if is_timeout(exc):
         return TOO_SLOW
-    ancestors = type(background_problem_reason(exc)).__mro__
+    ancestors = type(background_reason(exc)).__mro__
     return next(
         (PROBLEM_TYPES[each] for each in ancestors if each in PROBLEM_TYPES), INTERNAL_ERROR
     )
 
 
-def is_timeout_problem(exc: BaseException | None) -> bool:
+def is_timeout(exc: BaseException | None) -> bool:
     """Return whether the database cancelled a statement that took too long."""
     return isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.QueryCanceled
     )
 
 
-def problem(
+def build_body(
     kind: ProblemType, request: HttpRequest, exc: BaseException | None = None
 ) -> dict[str, Any]:
     """Return a problem's body, with the short envelope as the last member."""
-    detail = _problem_detail(kind, exc)
+    detail = _detail(kind, exc)
     return {
         "type": kind.type,
         "title": kind.title,
@@ -242,26 +242,26 @@ def problem(
         "errors": (
             field_errors(exc.detail)
             if isinstance(exc, rest.ValidationError)
-            else background_problem_errors(exc)
+            else background_errors(exc)
         ),
         "existing_id": exc.facts.get("existing_id") if isinstance(exc, line.LineError) else None,
         "error": {"code": kind.code, "message": detail},
     }
 
 
-def problem_headers(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
+def build_headers(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
     """Return the headers that belong to a problem."""
     headers = {}
     if kind is NOT_AUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"
-    wait = getattr(background_problem_reason(exc), "wait", None) or kind.retry_after_seconds
+    wait = getattr(background_reason(exc), "wait", None) or kind.retry_after_seconds
     if wait:
         headers["Retry-After"] = str(round(wait))
     return headers
 
 
-def _problem_detail(kind: ProblemType, exc: BaseException | None) -> str:
-    if kind is not NOT_FOUND and (told := background_problem_detail(exc)):
+def _detail(kind: ProblemType, exc: BaseException | None) -> str:
+    if kind is not NOT_FOUND and (told := background_detail(exc)):
         return told
     if isinstance(exc, line.LineError):
         return str(exc)

@@ -10,63 +10,58 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from pipeline.api.auth import CompanyCaller, PersonCaller, PortalCaller
+from pipeline.web import rate_limit
 from pipeline.web.addresses import client_address, client_site
-from pipeline.web.rate_limit import (
-    CountedRate,
-    Rate,
-    Tally,
-    count_against_named_rate,
-    count_client_against_named_rate,
-)
+from pipeline.web.rate_limit import CountedRate, Rate, Tally
 
 
-def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> None:
+def check(request: Request | HttpRequest, name: str, subject: str) -> None:
     """Count a request once against a named rate of settings.THROTTLE_RATES.
 
     `subject` owns the rate: a client's address, a credential or an email address. Raises Throttled
     (429, Retry-After) when the rate is used up. A refused request does not count.
     """
-    _note_throttle(request, count_against_named_rate(name, subject))
+    _note(request, rate_limit.count_named(name, subject))
 
 
-def check_client_throttle(request: Request | HttpRequest, name: str) -> None:
+def check_client(request: Request | HttpRequest, name: str) -> None:
     """Count a request of a client, and of the network that its site has. Raises Throttled."""
     client, site = client_address(request), client_site(request)
-    _note_throttle(request, count_client_against_named_rate(name, client, site=site))
+    _note(request, rate_limit.count_client(name, client, site=site))
 
 
-def _note_throttle(request: Request | HttpRequest, counted: CountedRate | None) -> None:
+def _note(request: Request | HttpRequest, counted: CountedRate | None) -> None:
     if counted is None:
         return
-    _throttle_counts(request).append(counted)
+    _counts(request).append(counted)
     if not counted.tally.allowed:
         raise Throttled(wait=counted.tally.wait_seconds)
 
 
-def note_throttle_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
+def note_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
     """Report a rate that was counted elsewhere in the response's headers."""
-    _throttle_counts(request).append(CountedRate(name, rate, tally))
+    _counts(request).append(CountedRate(name, rate, tally))
 
 
-def throttle_call(request: Request, caller: Any) -> None:
+def count_call(request: Request, caller: Any) -> None:
     """Count an API call by credential, or by address without one. Raises Throttled."""
     match caller:
         case CompanyCaller(actor_id=actor_id):
-            check_throttle(request, "api", f"company {actor_id}")
+            check(request, "api", f"company {actor_id}")
         case PersonCaller(applicant_id=applicant_id):
-            check_throttle(request, "api", f"person {applicant_id}")
+            check(request, "api", f"person {applicant_id}")
         case PortalCaller(applicant_id=applicant_id, company_id=company_id):
-            check_throttle(request, "api", f"portal {company_id} {applicant_id}")
+            check(request, "api", f"portal {company_id} {applicant_id}")
         case _:
-            check_client_throttle(request, "anonymous")
+            check_client(request, "anonymous")
 
 
-def add_throttle_headers(request: Request, response: HttpResponseBase) -> None:
+def add_headers(request: Request, response: HttpResponseBase) -> None:
     """Report the remaining rates in headers (draft-ietf-httpapi-ratelimit-headers).
 
     For a rate that was counted for two subjects, the smaller remainder is reported.
     """
-    by_room = sorted(_throttle_counts(request), key=lambda each: -each.tally.remaining)
+    by_room = sorted(_counts(request), key=lambda each: -each.tally.remaining)
     rates = {each.name: each for each in by_room}.values()
     if rates:
         response["RateLimit-Policy"] = ", ".join(
@@ -77,7 +72,7 @@ def add_throttle_headers(request: Request, response: HttpResponseBase) -> None:
         )
 
 
-def _throttle_counts(request: Request | HttpRequest) -> list[CountedRate]:
+def _counts(request: Request | HttpRequest) -> list[CountedRate]:
     """Return the rates counted for this request. They are kept on the innermost request."""
     plain = getattr(request, "_request", request)
     counted: list[CountedRate] = getattr(plain, "throttles", None) or []

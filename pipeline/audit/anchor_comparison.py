@@ -8,14 +8,14 @@ from pathlib import Path
 from uuid import UUID
 
 from pipeline.audit.anchors import Anchor, public_anchor_key, read_anchors
-from pipeline.audit.archive import BadArchive, archived_log_path, archived_rows_of
+from pipeline.audit.archive import BadArchive, archived_log_path, read_archived_rows
 from pipeline.models import Event, RemovedLog
 
 MOST_PROBLEMS = 20
 SEQS_AT_ONCE = 5_000
 
 
-def problems_with_anchors(
+def compare(
     path: Path, key_path: Path, *, job_ids: Collection[UUID] = (), archive: Path | None = None
 ) -> tuple[int, list[str]]:
     """Compare the logs with a file of anchors; return how many were compared, and the problems.
@@ -35,16 +35,16 @@ def problems_with_anchors(
     compared = 0
     for job_id, found in anchors.items():
         if record := removed.get(job_id):
-            hashes = _hashes_of_removed_log(record, archive)
+            hashes = _removed_log_hashes(record, archive)
             known = [each for each in found if archive or each.seq in hashes]
         else:
-            hashes, known = _hashes_of_log(job_id, [anchor.seq for anchor in found]), found
+            hashes, known = _log_hashes(job_id, [anchor.seq for anchor in found]), found
         compared += len(known)
-        problems += _first_difference_from_anchors(job_id, known, hashes)
+        problems += _first_difference(job_id, known, hashes)
     return compared, problems[:MOST_PROBLEMS]
 
 
-def _hashes_of_log(job_id: UUID, seqs: list[int]) -> dict[int, str]:
+def _log_hashes(job_id: UUID, seqs: list[int]) -> dict[int, str]:
     hashes: dict[int, str] = {}
     for start in range(0, len(seqs), SEQS_AT_ONCE):
         some = Event.objects.filter(job_id=job_id, seq__in=seqs[start : start + SEQS_AT_ONCE])
@@ -52,19 +52,17 @@ def _hashes_of_log(job_id: UUID, seqs: list[int]) -> dict[int, str]:
     return hashes
 
 
-def _hashes_of_removed_log(record: RemovedLog, archive: Path | None) -> dict[int, str]:
+def _removed_log_hashes(record: RemovedLog, archive: Path | None) -> dict[int, str]:
     if archive is None:
         return {record.events: bytes(record.head).hex()}
     try:
-        rows = archived_rows_of(archived_log_path(archive, record.pk))
+        rows = read_archived_rows(archived_log_path(archive, record.pk))
         return {row.seq: row.hash.hex() for row in rows}
     except BadArchive:  # its verification says why
         return {}
 
 
-def _first_difference_from_anchors(
-    job_id: UUID, anchors: list[Anchor], hashes: dict[int, str]
-) -> list[str]:
+def _first_difference(job_id: UUID, anchors: list[Anchor], hashes: dict[int, str]) -> list[str]:
     """Name the first anchored seq at which the log now differs; empty if there is none."""
     good = 0
     for anchor in sorted(anchors, key=lambda each: each.seq):

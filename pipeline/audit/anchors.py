@@ -49,34 +49,34 @@ class Anchor(NamedTuple):
     at: str
 
 
-def append_anchors() -> int:
+def append() -> int:
     """Append the heads of the logs that have grown since the last time; return how many.
 
     Safe to call from several processes at once. All lines are written, or none. Raises OSError if
     the file cannot be written, BadAnchors if its last line is not as it was signed.
     """
     path: Path = settings.ANCHOR_FILE
-    with _hold_anchor_file(path) as file:
-        key = _anchor_signing_key(settings.ANCHOR_KEY_FILE)
+    with _hold_file(path) as file:
+        key = _signing_key(settings.ANCHOR_KEY_FILE)
         try:
-            last_line, recent = _end_of_anchor_file(file, key.public_key())
+            last_line, recent = _read_end(file, key.public_key())
         except BadAnchors as error:
             raise BadAnchors(f"{path}: {error}") from None
         lines = []
-        for anchor in _new_anchor_heads(recent):
-            last_line = _signed_anchor(anchor, last_line, key)
+        for anchor in _new_heads(recent):
+            last_line = _signed_line(anchor, last_line, key)
             lines.append(last_line + b"\n")
-        write_anchors(file, b"".join(lines))
+        write(file, b"".join(lines))
         if not recent:
-            sync_anchor_folder(path.parent)
+            sync_folder(path.parent)
     return len(lines)
 
 
-def _new_anchor_heads(recent: list[Anchor]) -> list[Anchor]:
+def _new_heads(recent: list[Anchor]) -> list[Anchor]:
     """Return the heads that have changed since the newest anchor; all, if there is none."""
     jobs = Job.objects.filter(seq__gt=0)
     if recent:
-        changed = Event.objects.filter(at__gt=_changes_since_anchor(recent[0]))
+        changed = Event.objects.filter(at__gt=_window_start(recent[0]))
         jobs = jobs.filter(id__in=changed.values_list("job_id", flat=True).distinct())
     known = {(anchor.job_id, anchor.seq) for anchor in recent}
     rows = jobs.order_by("id").values_list("id", "seq", "chain_head", Now())
@@ -87,12 +87,12 @@ def _new_anchor_heads(recent: list[Anchor]) -> list[Anchor]:
     ]
 
 
-def _changes_since_anchor(newest: Anchor) -> datetime:
+def _window_start(newest: Anchor) -> datetime:
     return datetime.fromisoformat(newest.at) - SLACK
 
 
 @contextmanager
-def _hold_anchor_file(path: Path) -> Iterator[int]:
+def _hold_file(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
@@ -102,7 +102,7 @@ def _hold_anchor_file(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
+def _read_end(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
     """Return the last line, and the anchors of about the last minute of the file, newest first.
 
     The rest of a line that a crash has cut off is removed: nobody has relied on it. Raises
@@ -113,28 +113,28 @@ def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[A
         reader.seek(max(0, size - TAIL_BYTES))
         whole, _, rest = reader.read().rpartition(b"\n")
     lines = whole.split(b"\n") if whole or size > len(rest) else []
-    rest_is_whole = bool(rest) and not parse_anchor(rest, key)[2]  # only the line's end is missing
+    rest_is_whole = bool(rest) and not parse(rest, key)[2]  # only the line's end is missing
     if rest_is_whole:
         lines.append(rest)
     recent: list[Anchor] = []
     for line in reversed(lines):
-        anchor, _, problem = parse_anchor(line, key)
+        anchor, _, problem = parse(line, key)
         if problem and not recent:
             raise BadAnchors(
                 f"its last line {problem}. Nothing was written. Keep the file, find out who changed"
                 " it, and move it away: a new one then begins with the heads of all logs."
             )
-        if anchor is None or (recent and anchor.at < logged_time(_changes_since_anchor(recent[0]))):
+        if anchor is None or (recent and anchor.at < logged_time(_window_start(recent[0]))):
             break
         recent.append(anchor)
     if rest_is_whole:
-        write_anchors(file, b"\n")
+        write(file, b"\n")
     elif rest:
         os.ftruncate(file, size - len(rest))
     return lines[-1] if lines else b"", recent
 
 
-def write_anchors(file: int, content: bytes) -> None:
+def write(file: int, content: bytes) -> None:
     """Append bytes and flush them to the disk; after an error, remove them all."""
     size = os.fstat(file).st_size
     try:
@@ -147,7 +147,7 @@ def write_anchors(file: int, content: bytes) -> None:
         raise
 
 
-def sync_anchor_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Flush a folder's entries to the disk (fsync)."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -156,7 +156,7 @@ def sync_anchor_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def _signed_anchor(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes:
+def _signed_line(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes:
     facts: dict[str, Any] = {
         "job": str(anchor.job_id),
         "seq": anchor.seq,
@@ -164,11 +164,11 @@ def _signed_anchor(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -
         "at": anchor.at,
         "previous": sha256(line_before).hexdigest() if line_before else FIRST,
     }
-    signature = base64.b64encode(key.sign(_canonical_anchor(facts))).decode()
-    return _canonical_anchor(facts | {"signature": signature})
+    signature = base64.b64encode(key.sign(_canonical_bytes(facts))).decode()
+    return _canonical_bytes(facts | {"signature": signature})
 
 
-def _canonical_anchor(facts: dict[str, Any]) -> bytes:
+def _canonical_bytes(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -178,7 +178,7 @@ def read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | N
     try:
         with path.open("rb") as file:
             for number, line in enumerate((each.rstrip(b"\n") for each in file), start=1):
-                anchor, previous, problem = parse_anchor(line, key)
+                anchor, previous, problem = parse(line, key)
                 if previous != before and not problem:
                     yield None, f"lines before line {number} of the anchors are missing or changed"
                 yield anchor, problem and f"line {number} of the anchors {problem}"
@@ -187,12 +187,12 @@ def read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | N
         raise BadAnchors(f"Cannot read {path}: {error.strerror}.") from None
 
 
-def parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, str]:
+def parse(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, str]:
     """Return a line's anchor, the hash of the line before it, and its fault, if any."""
     try:
         facts = json.loads(line)
         signature = base64.b64decode(facts.pop("signature"))
-        key.verify(signature, _canonical_anchor(facts))
+        key.verify(signature, _canonical_bytes(facts))
         anchor = Anchor(UUID(facts["job"]), facts["seq"], facts["hash"], facts["at"])
     except InvalidSignature:
         return None, "", "is not signed with this key"
@@ -201,14 +201,14 @@ def parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str
     return anchor, facts["previous"], ""
 
 
-def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
+def _signing_key(path: Path) -> Ed25519PrivateKey:
     """Read the key. The first time, create it with its public half beside it (.pub)."""
     encoding = serialization.Encoding.PEM
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         made = Ed25519PrivateKey.generate().private_bytes(encoding, form, plain)
-        _put_anchor_key(path, made, mode=0o600)
+        _put_key(path, made, mode=0o600)
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except ValueError:
@@ -218,23 +218,23 @@ def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
     public = path.with_name(path.name + ".pub")
     if not public.exists():
         info = serialization.PublicFormat.SubjectPublicKeyInfo
-        _put_anchor_key(public, key.public_key().public_bytes(encoding, info), mode=0o644)
+        _put_key(public, key.public_key().public_bytes(encoding, info), mode=0o644)
     return key
 
 
-def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
+def _put_key(path: Path, content: bytes, *, mode: int) -> None:
     """Create a file, whole and flushed to the disk, unless it exists; of several calls one wins."""
     mine = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        write_anchors(file, content)
+        write(file, content)
         os.link(mine, path)
     except FileExistsError:
         pass
     finally:
         os.close(file)
         mine.unlink()
-    sync_anchor_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def public_anchor_key(path: Path) -> Ed25519PublicKey:
@@ -265,7 +265,7 @@ class LastAnchor(NamedTuple):
     is_cut_off: bool
 
 
-def read_last_anchor(path: Path, key_path: Path) -> LastAnchor:
+def read_last(path: Path, key_path: Path) -> LastAnchor:
     """Read the end of the file. Without any whole line, anchor and fault are empty.
 
     Waits while a worker is writing to the file. Raises BadAnchors if the file or the key cannot be
@@ -281,16 +281,16 @@ def read_last_anchor(path: Path, key_path: Path) -> LastAnchor:
     except OSError as error:
         raise BadAnchors(f"Cannot read {path}: {error.strerror}.") from None
     if rest:
-        anchor, _, fault = parse_anchor(rest, key)
+        anchor, _, fault = parse(rest, key)
         if not fault:  # only the line's end is missing
             return LastAnchor(anchor, "", is_cut_off=False)
     if not end:
         return LastAnchor(None, "", is_cut_off=bool(rest))
-    anchor, _, fault = parse_anchor(whole.rpartition(b"\n")[2], key)
+    anchor, _, fault = parse(whole.rpartition(b"\n")[2], key)
     return LastAnchor(anchor, fault, is_cut_off=bool(rest))
 
 
-def logs_grew_after_anchor(anchor: Anchor | None, *, before: timedelta) -> bool:
+def logs_grew(anchor: Anchor | None, *, before: timedelta) -> bool:
     """Tell whether a log grew after this anchor (ever, if None), and longer ago than `before`."""
     events = Event.objects.filter(at__lt=Now() - before)
     if anchor:

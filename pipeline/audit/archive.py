@@ -27,13 +27,12 @@ from django.db import DatabaseError, connection
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy, logged_policy_values
-from pipeline.audit.anchors import sync_anchor_folder, write_anchors
+from pipeline.audit import anchors
 from pipeline.audit.log_fold import BadRow, LogFold
 from pipeline.audit.verify import Line, add_replayed_people, reconcile, verify_job
-from pipeline.database.instants import database_now
-from pipeline.database.replica import primary_without_replica
+from pipeline.database import instants, replica
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
-from pipeline.line.event_log import LogEntry, exported_log_row, parse_exported_log_row
+from pipeline.line.event_log import LogEntry, exported_row, parse_exported_row
 from pipeline.models import Event, RemovedLog
 from pipeline.wording.english import count
 from tasks.advisory_locks import ARCHIVE_TURN
@@ -64,22 +63,22 @@ class ArchiveHeader(NamedTuple):
     head: bytes
 
 
-def archive_header_of(path: Path) -> ArchiveHeader:
+def read_header(path: Path) -> ArchiveHeader:
     """Return a file's first line, unverified. Raises BadArchive."""
-    with closing(_archived_lines_of(path)) as lines:
-        return _parse_archive_format(path, lines)[1]
+    with closing(_read_lines(path)) as lines:
+        return _parse_format(path, lines)[1]
 
 
-def is_archived_with_places(path: Path) -> bool:
+def has_places(path: Path) -> bool:
     """Tell whether a file has the events' places in the feed. Raises BadArchive."""
-    with closing(_archived_lines_of(path)) as lines:
-        return _parse_archive_format(path, lines)[0] == FORMAT
+    with closing(_read_lines(path)) as lines:
+        return _parse_format(path, lines)[0] == FORMAT
 
 
-def archived_rows_with_places(path: Path) -> Generator[tuple[LogEntry, int, int]]:
+def read_placed_rows(path: Path) -> Generator[tuple[LogEntry, int, int]]:
     """Yield a file's events, unverified, with the `txid` and `id` of each. Raises BadArchive."""
-    with closing(_archived_lines_of(path)) as lines:
-        _parse_archive_format(path, lines)
+    with closing(_read_lines(path)) as lines:
+        _parse_format(path, lines)
         for row, facts in _parse_archived_lines(path, lines):
             try:
                 txid, row_id = map(int, facts["place"])
@@ -88,10 +87,10 @@ def archived_rows_with_places(path: Path) -> Generator[tuple[LogEntry, int, int]
             yield row, txid, row_id
 
 
-def archived_rows_of(path: Path) -> Generator[LogEntry]:
+def read_archived_rows(path: Path) -> Generator[LogEntry]:
     """Yield a file's events, unverified. Raises BadArchive."""
-    with closing(_archived_lines_of(path)) as lines:
-        _parse_archive_format(path, lines)
+    with closing(_read_lines(path)) as lines:
+        _parse_format(path, lines)
         yield from (row for row, _ in _parse_archived_lines(path, lines))
 
 
@@ -110,8 +109,8 @@ def fold_archived_log(
 
     Returns its first line and the sum. Raises BadArchive.
     """
-    with closing(_archived_lines_of(path)) as lines:
-        header = _parse_archive_format(path, lines)[1]
+    with closing(_read_lines(path)) as lines:
+        header = _parse_format(path, lines)[1]
         fold = LogFold(header.job_id)
         try:
             for row, _ in _parse_archived_lines(path, lines):
@@ -171,20 +170,20 @@ def write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
     }
     own = Event.objects.filter(job_id=header.job_id)
     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-        packed.write(_archived_line_of(about))
+        packed.write(_encode_line(about))
         for after in range(0, header.events, BATCH):
             last = min(after + BATCH, header.events)
             for event in own.filter(seq__gt=after, seq__lte=last).order_by("seq"):
                 place = {"place": [event.txid, event.id]}
-                packed.write(_archived_line_of(exported_log_row(event) | place))
+                packed.write(_encode_line(exported_row(event) | place))
 
 
-def _archived_line_of(facts: dict[str, Any]) -> bytes:
+def _encode_line(facts: dict[str, Any]) -> bytes:
     text = json.dumps(facts, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     return f"{text}\n".encode()
 
 
-def _parse_archive_format(path: Path, lines: Iterator[bytes]) -> tuple[str, ArchiveHeader]:
+def _parse_format(path: Path, lines: Iterator[bytes]) -> tuple[str, ArchiveHeader]:
     try:
         facts = json.loads(next(lines, b""))
         known = facts["format"] in (FORMAT, WITHOUT_PLACES)
@@ -202,13 +201,13 @@ def _parse_archived_lines(
     for number, line in enumerate(lines, start=1):
         try:
             facts = json.loads(line)
-            row = parse_exported_log_row(facts)
+            row = parse_exported_row(facts)
         except UNREADABLE:
             raise BadArchive(f"{path}: event {number} cannot be read") from None
         yield row, facts
 
 
-def _archived_lines_of(path: Path) -> Generator[bytes]:
+def _read_lines(path: Path) -> Generator[bytes]:
     """Yield a file's lines. Raises BadArchive if it is missing, damaged or cut off."""
     try:
         if path.is_fifo():  # reading it would wait for ever
@@ -249,7 +248,7 @@ def hold_manifest(folder: Path) -> Iterator[int]:
         os.close(file)
 
 
-def append_to_manifest(file: int, header: ArchiveHeader) -> None:
+def append_manifest(file: int, header: ArchiveHeader) -> None:
     """Note a file that has its name now in a held manifest, and flush the line to the disk.
 
     The rest of a line that a crash has cut off is removed: the next run notes its file.
@@ -265,10 +264,10 @@ def append_to_manifest(file: int, header: ArchiveHeader) -> None:
         "head": header.head.hex(),
         "previous": sha256(last).hexdigest() if last else FIRST,
     }
-    write_anchors(file, json.dumps(facts, separators=(",", ":"), sort_keys=True).encode() + b"\n")
+    anchors.write(file, json.dumps(facts, separators=(",", ":"), sort_keys=True).encode() + b"\n")
 
 
-def manifest_of(folder: Path) -> Noted:
+def read_manifest(folder: Path) -> Noted:
     """Return each job's entries, oldest first; empty if there is no manifest.
 
     Raises BadArchive if a line is missing, changed or not readable.
@@ -322,24 +321,24 @@ def archive_logs(
     sentence for each that could not be archived, or whose file was lost. Raises ArchiveBusy, and
     OSError if the folder cannot be written.
     """
-    before = database_now() - timedelta(days=after_days)
+    before = instants.now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
     closed = closed.filter(removed_log=None)
     written, left_out = 0, 0
-    with primary_without_replica(), turn_to_archive():
-        _remove_unfinished_archives(folder)
+    with replica.primary_only(), exclusive_writing():
+        _remove_unfinished(folder)
         try:
-            noted, problems = _begin_archive(folder)
+            noted, problems = _begin(folder)
         except BadArchive as error:
             return 0, 0, [str(error)]
-        problems += lost_files_of_removed_logs(folder)
+        problems += find_lost_files(folder)
         rows = closed.order_by("closed_at", "id").values_list("id", "seq").iterator()
         for job_id, seq in takewhile(lambda _: not is_stopped(), rows):
             path, last = archived_log_path(folder, job_id), noted.get(job_id, [None])[-1]
             try:
                 if _is_archived(folder, job_id, last):
                     continue
-                problems += losses_in_archive(path, last)
+                problems += find_losses(path, last)
                 if longest is not None and seq > longest:
                     left_out += 1
                     continue
@@ -375,17 +374,17 @@ def archive_log(folder: Path, job_id: UUID) -> Path:
         if verify_archived_log(unfinished) != header:
             raise BadArchive(f"{unfinished}: it has other events than were written")
         with hold_manifest(folder) as manifest:
-            if not path.exists() or archive_header_of(path).events <= header.events:
+            if not path.exists() or read_header(path).events <= header.events:
                 unfinished.replace(path)
                 for changed in (path.parent, folder):
-                    sync_anchor_folder(changed)
-                append_to_manifest(manifest, header)
+                    anchors.sync_folder(changed)
+                append_manifest(manifest, header)
     finally:
         unfinished.unlink(missing_ok=True)
     return path
 
 
-def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tuple[int, list[str]]:
+def find_archive_problems(folder: Path, *, job_ids: Collection[UUID] = ()) -> tuple[int, list[str]]:
     """Verify the files of a folder, or of some jobs in it, and compare them with the logs.
 
     Returns how many files there are or must be, and a sentence for each that is missing or not
@@ -394,7 +393,7 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
     file adds up to.
     """
     try:
-        noted = manifest_of(folder)
+        noted = read_manifest(folder)
     except BadArchive as error:
         return 0, [str(error)]
     removed = RemovedLog.objects.values_list("pk", flat=True)
@@ -405,28 +404,28 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
     for path in sorted(paths):
         try:
             header, fold = fold_archived_log(path)
-            _compare_archive_with_database(path, header, fold)
+            _compare_log(path, header, fold)
             sound.append((path, header))
         except BadArchive as error:
             problems.append(str(error))
-    noted_since = manifest_of(folder)  # a run may have replaced some files
+    noted_since = read_manifest(folder)  # a run may have replaced some files
     for path, header in sound:
         allowed = noted_since.get(header.job_id, [])[
             max(0, len(noted.get(header.job_id, [])) - 1) :
         ]
         if header not in allowed:
-            problems.append(difference_from_manifest(path, header, allowed))
+            problems.append(manifest_difference(path, header, allowed))
     return len(paths), problems
 
 
-def count_missing_in_archive(folder: Path, *, after_days: int) -> int:
+def count_missing_archives(folder: Path, *, after_days: int) -> int:
     """Return how many jobs closed long enough ago and were never archived."""
-    before = database_now() - timedelta(days=after_days)
+    before = instants.now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
-    return len(set(closed.values_list("id", flat=True)) - manifest_of(folder).keys())
+    return len(set(closed.values_list("id", flat=True)) - read_manifest(folder).keys())
 
 
-def lost_files_of_removed_logs(folder: Path) -> list[str]:
+def find_lost_files(folder: Path) -> list[str]:
     """Name each removed log without a file: nothing can write it again."""
     removed = RemovedLog.objects.order_by("pk").values_list("pk", flat=True).iterator()
     return [
@@ -437,7 +436,7 @@ def lost_files_of_removed_logs(folder: Path) -> list[str]:
 
 
 @contextmanager
-def turn_to_archive() -> Iterator[None]:
+def exclusive_writing() -> Iterator[None]:
     """Let no other run write an archive in the block. Raises ArchiveBusy if one does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [ARCHIVE_TURN])
@@ -450,7 +449,7 @@ def turn_to_archive() -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ARCHIVE_TURN])
 
 
-def _begin_archive(folder: Path) -> tuple[Noted, list[str]]:
+def _begin(folder: Path) -> tuple[Noted, list[str]]:
     """Return the entries of the manifest.
 
     Create one if there is none, and report one that is gone. Raises BadArchive if the manifest is
@@ -459,24 +458,24 @@ def _begin_archive(folder: Path) -> tuple[Noted, list[str]]:
     is_new = not (folder / NAME).exists()
     with hold_manifest(folder):
         if is_new:
-            sync_anchor_folder(folder)
+            anchors.sync_folder(folder)
     if is_new and any(folder.glob(f"??/*{ENDING}")):
         return {}, [f"{folder / NAME} was gone. A new one begins with the files that are there"]
-    return manifest_of(folder), []
+    return read_manifest(folder), []
 
 
-def losses_in_archive(path: Path, noted: ArchiveHeader | None) -> list[str]:
+def find_losses(path: Path, noted: ArchiveHeader | None) -> list[str]:
     """Describe what has happened to a file that the manifest names; empty if all is well."""
     if noted is None:
         return []
     if not path.exists():
         return [f"{path} was gone. It is written again from the log"]
-    if archive_header_of(path).events < noted.events:
+    if read_header(path).events < noted.events:
         return [f"{path} was older than the manifest says. It is written again from the log"]
     return []
 
 
-def difference_from_manifest(path: Path, header: ArchiveHeader, noted: list[ArchiveHeader]) -> str:
+def manifest_difference(path: Path, header: ArchiveHeader, noted: list[ArchiveHeader]) -> str:
     """Say how a file differs from its job's entries in the manifest."""
     if not noted:
         return f"{path}: it is not in the manifest"
@@ -495,22 +494,22 @@ def _is_archived(folder: Path, job_id: UUID, noted: ArchiveHeader | None) -> boo
     path = archived_log_path(folder, job_id)
     seq, head = Job.objects.values_list("seq", "chain_head").get(id=job_id)
     live = ArchiveHeader(job_id, seq, bytes(head))
-    header = archive_header_of(path) if path.exists() else None
+    header = read_header(path) if path.exists() else None
     if header == live == noted:
         return True
     if header:
-        _compare_archive_with_database(path, *fold_archived_log(path))
+        _compare_log(path, *fold_archived_log(path))
     if noted and noted != live:
         last = Event.objects.filter(job_id=job_id, seq=noted.events, hash=noted.head)
         if not last.exists():
             raise BadArchive(f"{path}: the log in the database is not the one that was archived")
     if header == live:  # a crash came between its name and its line
         with hold_manifest(folder) as manifest:
-            append_to_manifest(manifest, live)
+            append_manifest(manifest, live)
     return header == live
 
 
-def _compare_archive_with_database(path: Path, header: ArchiveHeader, fold: LogFold) -> None:
+def _compare_log(path: Path, header: ArchiveHeader, fold: LogFold) -> None:
     """Raise BadArchive if the log in the database does not begin with the events of a file.
 
     If the log was removed, the job's rows must be what the file adds up to.
@@ -534,14 +533,14 @@ def _compare_archive_with_database(path: Path, header: ArchiveHeader, fold: LogF
         return
     stored = own.order_by("seq").values_list("seq", "hash").iterator(chunk_size=BATCH)
     rows = ((seq, bytes(own_hash)) for seq, own_hash in stored)
-    with closing(archived_rows_of(path)) as archived:
+    with closing(read_archived_rows(path)) as archived:
         found = ((each.seq, each.hash) for each in archived)
         others = (each for each in found if each != next(rows, None))
         first, _ = next(others, (header.events, header.head))
     raise BadArchive(f"{path}: the log in the database differs from seq {first} on")
 
 
-def _remove_unfinished_archives(folder: Path) -> None:
+def _remove_unfinished(folder: Path) -> None:
     for part in folder.glob("??/*.part"):
         with suppress(OSError):  # another process has just finished it, or it cannot be removed
             if part.lstat().st_mtime < time.time() - LEFT_BEHIND_SECONDS:

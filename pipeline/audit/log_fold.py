@@ -26,7 +26,7 @@ from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.place import PlaceState
 from pipeline.domain.states import JOB_MOVES, UNVERIFIED, VIA_KEY, ActorKind, EventType, Status
 from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, MOVES, OUTCOMES, WISHED
-from pipeline.line.event_log import GENESIS, chained_log_hash
+from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
 from pipeline.selectors.past import PastPlace
 
@@ -124,7 +124,7 @@ class LogFold:
             raise BadRow(self.seq + 1, f"the row is missing; the next one is {event.seq}")
         if bytes(event.prev_hash) != self.head:
             raise BadRow(event.seq, "it does not chain to the row before it")
-        if bytes(event.hash) != chained_log_hash(self.head, event):
+        if bytes(event.hash) != chained_hash(self.head, event):
             raise BadRow(event.seq, "its hash does not match its content")
         if self.at is not None and event.at < self.at:
             raise BadRow(event.seq, "it was recorded before the row before it")

@@ -24,16 +24,16 @@ from django.conf import settings
 from django.core.cache import cache as shared_cache
 
 from jobs.models import Job
-from pipeline.audit.verify import LONG_LOG, take_turn_for_heavy_read
+from pipeline.audit.verify import LONG_LOG, claim_heavy_read
 from pipeline.config.keys import receipt_key_id
-from pipeline.database.instants import one_instant
+from pipeline.database.instants import snapshot
+from pipeline.domain import draw
 from pipeline.domain.contests import OF_CONTESTS
-from pipeline.domain.draw import opaque_id_in_draw
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.domain.place import PLACE
 from pipeline.domain.states import EventType
+from pipeline.line import removed_logs
 from pipeline.line.event_log import logged_time
-from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event, ReceiptKey
 from pipeline.selectors.applications import SeenApplication, read_application
 
@@ -79,7 +79,7 @@ def opaque_rows(job_id: UUID, *, after: int, upto: int) -> Iterator[dict[str, An
         for columns in found:
             yield _opaque_row(job_id, _LoggedEvent(*columns))
         if not found:  # the log is shorter than its job says: the verification names that
-            refuse_removed_log(job_id)
+            removed_logs.refuse(job_id)
             return
         after = found[-1][0]
 
@@ -94,7 +94,7 @@ def _opaque_row(job_id: UUID, event: _LoggedEvent) -> dict[str, Any]:
     row: dict[str, Any] = {
         "seq": event.seq,
         "event": NOTED if event.event in OF_CONTESTS else shown,
-        "application": event.application_id and opaque_id_in_draw(job_id, event.application_id),
+        "application": event.application_id and draw.opaque_id(job_id, event.application_id),
         "from_status": event.from_status,
         "to_status": event.to_status,
         "cause_seq": event.cause_seq,
@@ -122,15 +122,15 @@ class PublicKey(NamedTuple):
     is_current: bool
 
 
-def sign_receipt_with_key(facts: dict[str, Any]) -> dict[str, Any]:
+def sign_receipt(facts: dict[str, Any]) -> dict[str, Any]:
     """Return a receipt's facts with the id of the key and the signature of everything else."""
-    key = _receipt_key(settings.RECEIPT_KEY, settings.SECRET_KEY)
-    named = facts | {"key": receipt_key_id(_raw_receipt_key(key.public_key()))}
-    signature = key.sign(canonical_receipt_to_sign(named))
+    key = _key(settings.RECEIPT_KEY, settings.SECRET_KEY)
+    named = facts | {"key": receipt_key_id(_raw_key(key.public_key()))}
+    signature = key.sign(canonical_bytes(named))
     return named | {"signature": base64.b64encode(signature).decode()}
 
 
-def canonical_receipt_to_sign(facts: dict[str, Any]) -> bytes:
+def canonical_bytes(facts: dict[str, Any]) -> bytes:
     """Encode what a receipt's signature covers: sorted keys, no spaces, UTF-8, no floats."""
     return json.dumps(
         facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -142,24 +142,24 @@ def public_receipt_keys() -> list[PublicKey]:
 
     Those derived from secret keys count as earlier ones once RECEIPT_KEY is set.
     """
-    return _public_receipt_keys_of([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS])
+    return _derive_public_keys([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS])
 
 
-def passing_receipt_keys() -> list[PublicKey]:
+def passing_keys() -> list[PublicKey]:
     """Return the keys that are published only while SECRET_KEY_FALLBACKS has their secret key."""
-    lasting = _public_receipt_keys_of([settings.SECRET_KEY])
+    lasting = _derive_public_keys([settings.SECRET_KEY])
     return [key for key in public_receipt_keys() if key not in lasting]
 
 
-def _public_receipt_keys_of(secret_keys: list[str]) -> list[PublicKey]:
-    current = _receipt_key(settings.RECEIPT_KEY, settings.SECRET_KEY)
-    former = [_receipt_key(b"", each) for each in secret_keys]
-    raw = [_raw_receipt_key(key.public_key()) for key in (current, *former)]
+def _derive_public_keys(secret_keys: list[str]) -> list[PublicKey]:
+    current = _key(settings.RECEIPT_KEY, settings.SECRET_KEY)
+    former = [_key(b"", each) for each in secret_keys]
+    raw = [_raw_key(key.public_key()) for key in (current, *former)]
     raw += settings.RECEIPT_FORMER_KEYS
     return [PublicKey(receipt_key_id(each), each, each == raw[0]) for each in dict.fromkeys(raw)]
 
 
-def record_receipt_key_as_chore() -> float:
+def record_key() -> float:
     """Record the current key, so that `doctor` notices if it is forgotten later.
 
     Returns the seconds until the next time.
@@ -172,7 +172,7 @@ def record_receipt_key_as_chore() -> float:
 
 
 @cache
-def _receipt_key(seed: bytes, secret_key: str) -> Ed25519PrivateKey:
+def _key(seed: bytes, secret_key: str) -> Ed25519PrivateKey:
     """Return the key of RECEIPT_KEY, or else one derived from a secret key."""
     if not seed:
         derive = HKDF(SHA256(), length=KEY_BYTES, salt=None, info=b"next-in-line receipts")
@@ -180,7 +180,7 @@ def _receipt_key(seed: bytes, secret_key: str) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
-def _raw_receipt_key(key: Ed25519PublicKey) -> bytes:
+def _raw_key(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
@@ -201,22 +201,22 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
     job_id = read_application(application_id).application.job_id
     key = f"log_digest:{job_id}"
     known: tuple[int, str, str] | None = shared_cache.get(key)
-    with one_instant():
+    with snapshot():
         seen = read_application(application_id)
         job = Job.objects.get(id=job_id)
-        reached, digest = _digest_of_log_in_receipt(job, known)
+        reached, digest = _log_digest(job, known)
         if not reached:
-            refuse_removed_log(job_id)
+            removed_logs.refuse(job_id)
         last = Event.objects.filter(job_id=job_id, seq=reached).values_list("hash", flat=True)
         head = bytes(last.get()).hex()
     if known is None or known[0] != reached or known[1] != digest.hex():
         shared_cache.set(key, (reached, digest.hex(), head), timeout=None)
     if reached < job.seq:
         raise ReceiptNotReady(done=reached, events=job.seq)
-    return sign_receipt_with_key(receipt_facts(seen, job, digest))
+    return sign_receipt(collect_facts(seen, job, digest))
 
 
-def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:
+def collect_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:
     """Return the facts of a receipt: only whole numbers and texts, so that it can be signed.
 
     `job` and `digest` are as of the event after which the application was read.
@@ -245,7 +245,7 @@ def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, A
     }
 
 
-def _digest_of_log_in_receipt(job: Job, known: tuple[int, str, str] | None) -> tuple[int, bytes]:
+def _log_digest(job: Job, known: tuple[int, str, str] | None) -> tuple[int, bytes]:
     """Extend the digest of the last receipt; return how far it reached, and the digest.
 
     Starts again if the log no longer holds the event at which that digest ended.
@@ -256,7 +256,7 @@ def _digest_of_log_in_receipt(job: Job, known: tuple[int, str, str] | None) -> t
         if Event.objects.filter(job_id=job.id, seq=seq, hash=bytes.fromhex(head)).exists():
             reached, digest = seq, bytes.fromhex(so_far)
     if job.seq - reached > LONG_LOG:
-        take_turn_for_heavy_read(job.company_id)
+        claim_heavy_read(job.company_id)
     upto = min(job.seq, reached + MOST_EVENTS)
     for row in opaque_rows(job.id, after=reached, upto=upto):
         reached, digest = row["seq"], extended_opaque_digest(digest, row)

@@ -18,24 +18,21 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 
 from jobs.models import Job, JobStatus
+from pipeline.audit import archive
 from pipeline.audit.archive import (
     BATCH,
     ArchiveHeader,
     BadArchive,
     archive_log,
     archived_log_path,
-    archived_rows_with_places,
-    difference_from_manifest,
-    is_archived_with_places,
-    manifest_of,
-    turn_to_archive,
+    manifest_difference,
+    read_manifest,
+    read_placed_rows,
     verify_archived_log,
 )
 from pipeline.audit.verify import verify_job
-from pipeline.database.instants import database_now
-from pipeline.database.replica import primary_without_replica
-from pipeline.database.roles import in_migrating_role
-from pipeline.line.event_log import GENESIS, chained_log_hash
+from pipeline.database import instants, replica, roles
+from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Contest, Event, PendingDecision, RemovedLog
 
 # Figures of a company go back 26 weeks. A younger log is never removed.
@@ -66,12 +63,12 @@ def remove_archived_logs(
     everything is checked and nothing removed. Raises ArchiveBusy, BadArchive if the manifest is
     damaged, OSError.
     """
-    before = database_now() - timedelta(days=max(after_days, FEWEST_DAYS))
+    before = instants.now() - timedelta(days=max(after_days, FEWEST_DAYS))
     ended: QuerySet[Job] = Job.objects.filter(
         status=JobStatus.CLOSED, is_test=False, last_event_at__lt=before, removed_log=None
     ).order_by("last_event_at", "id")
-    with in_migrating_role(), primary_without_replica(), turn_to_archive():
-        noted = manifest_of(folder)
+    with roles.migrating(), replica.primary_only(), archive.exclusive_writing():
+        noted = read_manifest(folder)
         logs, events, refused = 0, 0, []
         for job_id in ended.values_list("id", flat=True).iterator():
             if logs == most:
@@ -91,7 +88,7 @@ def put_back_log(folder: Path, job_id: UUID) -> int:
     Its file is verified first. Raises LogNotRemovableError if it was not removed or the job is
     busy, BadArchive, ArchiveBusy.
     """
-    with in_migrating_role(), primary_without_replica(), turn_to_archive():
+    with roles.migrating(), replica.primary_only(), archive.exclusive_writing():
         record = RemovedLog.objects.filter(job_id=job_id).first()
         if record is None:
             raise LogNotRemovableError("its log is in the database")
@@ -102,33 +99,31 @@ def put_back_log(folder: Path, job_id: UUID) -> int:
         last_place = record.last_txid, record.last_id
         with _job_locked(job_id) as job:
             record.delete()
-            with closing(_rows_to_put_back(path, job.company_id, last_place)) as rows:
+            with closing(_restorable_rows(path, job.company_id, last_place)) as rows:
                 while batch := list(islice(rows, BATCH)):
                     Event.objects.bulk_create(batch)
         return header.events
 
 
-def _rows_to_put_back(
-    path: Path, company_id: UUID, last_place: tuple[int, int]
-) -> Generator[Event]:
+def _restorable_rows(path: Path, company_id: UUID, last_place: tuple[int, int]) -> Generator[Event]:
     """Yield the events of a verified file. Raises BadArchive if it has changed meanwhile.
 
     No hash covers the places in the feed: they rise up to the last one, which the database knows.
     """
     head, place = GENESIS, (0, 0)
-    with closing(archived_rows_with_places(path)) as archived:
+    with closing(read_placed_rows(path)) as archived:
         for row, txid, row_id in archived:
-            if row.prev_hash != head or chained_log_hash(head, row) != row.hash:
+            if row.prev_hash != head or chained_hash(head, row) != row.hash:
                 raise BadArchive(f"{path}: it has changed meanwhile, at seq {row.seq}")
             if not place < (txid, row_id) <= last_place:
                 raise BadArchive(f"{path}: the place of seq {row.seq} in the feed was changed")
             head, place = row.hash, (txid, row_id)
-            yield Event(**vars_of(row), company_id=company_id, txid=txid, id=row_id)
+            yield Event(**field_values(row), company_id=company_id, txid=txid, id=row_id)
         if place != last_place:
             raise BadArchive(f"{path}: the place of seq {row.seq} in the feed was changed")
 
 
-def vars_of(row: object) -> dict[str, object]:
+def field_values(row: object) -> dict[str, object]:
     """Return the fields of a log entry, which an event has too."""
     return {name: getattr(row, name) for name in row.__slots__}  # type: ignore[attr-defined]
 
@@ -137,7 +132,7 @@ def _remove_archived_log(
     folder: Path, job_id: UUID, noted: ArchiveHeader | None, *, dry_run: bool
 ) -> int:
     """Remove one log and return its number of events. Raises LogNotRemovableError, BadArchive."""
-    header = _sound_file_of(folder, job_id, noted, dry_run=dry_run)
+    header = _sound_file(folder, job_id, noted, dry_run=dry_run)
     with _job_locked(job_id) as job:
         if (job.seq, bytes(job.chain_head)) != (header.events, header.head):
             raise LogNotRemovableError("its log has grown since it was archived")
@@ -162,7 +157,7 @@ def _remove_archived_log(
     return header.events
 
 
-def _sound_file_of(
+def _sound_file(
     folder: Path, job_id: UUID, noted: ArchiveHeader | None, *, dry_run: bool
 ) -> ArchiveHeader:
     """Verify a log and its file, which is written anew if it has no places in the feed."""
@@ -174,22 +169,22 @@ def _sound_file_of(
     if not verdict.is_sound:
         raise BadArchive("its log is not sound. Run verify_log")
     path = archived_log_path(folder, job_id)
-    if not is_archived_with_places(path) and not dry_run:
+    if not archive.has_places(path) and not dry_run:
         archive_log(folder, job_id)
-        noted = manifest_of(folder)[job_id][-1]
+        noted = read_manifest(folder)[job_id][-1]
     header = verify_archived_log(path)
     if header != noted:
-        raise BadArchive(difference_from_manifest(path, header, [noted]))
-    if not dry_run or is_archived_with_places(path):
-        compare_places_in_feed(path, header)
+        raise BadArchive(manifest_difference(path, header, [noted]))
+    if not dry_run or archive.has_places(path):
+        compare_feed_places(path, header)
     return header
 
 
-def compare_places_in_feed(path: Path, header: ArchiveHeader) -> None:
+def compare_feed_places(path: Path, header: ArchiveHeader) -> None:
     """Compare the events' places in the feed, which no hash covers, with those in the file."""
     own = Event.objects.filter(job_id=header.job_id, seq__lte=header.events).order_by("seq")
     places = own.values_list("seq", "txid", "id")
-    with closing(archived_rows_with_places(path)) as archived:
+    with closing(read_placed_rows(path)) as archived:
         found = ((row.seq, txid, row_id) for row, txid, row_id in archived)
         for stored, kept in zip_longest(places.iterator(chunk_size=BATCH), found):
             if stored != kept:

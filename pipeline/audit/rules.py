@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from jobs.models import MAX_CAPACITY
+from pipeline.domain import draw
 from pipeline.domain.contests import (
     ANSWER,
     ANSWER_BY,
@@ -25,7 +26,7 @@ from pipeline.domain.contests import (
     ContestAnswer,
     ContestReason,
 )
-from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
+from pipeline.domain.draw import ALGORITHM, drawn_order
 from pipeline.domain.place import WISHES, PlaceState
 from pipeline.domain.states import (
     ACCEPT_WITHIN,
@@ -195,7 +196,7 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     if event.event in (EventType.PASS_ASKED, EventType.PASSED):
         return ""  # checked by the passes
     if event.event in WISHED:
-        return _fault_of_persons_wish(event, place, held, before)
+        return _person_fault(event, place, held, before)
     if event.event == EventType.PLACED:
         placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
@@ -208,9 +209,7 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     return ""
 
 
-def _fault_of_persons_wish(
-    event: Event, place: PastPlace, held: PlaceState, before: PlaceState
-) -> str:
+def _person_fault(event: Event, place: PastPlace, held: PlaceState, before: PlaceState) -> str:
     name = WISHED[EventType(event.event)]
     within, what = _TIMED.get(EventType(event.event), (None, "has a wish"))
     until = getattr(held, name)
@@ -449,7 +448,7 @@ class DrawFold:
         self.draw_at = announced
         if event.event != EventType.DRAWN:
             return ""
-        seed, data = draw_seed(bytes(event.prev_hash), logged_time(event.at)), event.data
+        seed, data = draw.seed(bytes(event.prev_hash), logged_time(event.at)), event.data
         if announced is None or self.drawn_at is not None or not is_open:
             return "nothing is to be drawn"
         if event.effective_at != announced or event.at < announced:

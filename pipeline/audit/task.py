@@ -7,7 +7,8 @@ import time
 from django.conf import settings
 from django.db.models.functions import Now
 
-from pipeline.audit.anchors import BadAnchors, append_anchors
+from pipeline.audit.anchors import BadAnchors
+from pipeline.audit.anchors import append as append_anchors
 from pipeline.audit.archive import ArchiveBusy, archive_logs
 from pipeline.models import Heartbeat
 from pipeline.wording.english import count
@@ -22,7 +23,7 @@ EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 
 @task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=240, max_attempts=3, cap=1)
-def anchor_logs_in_task() -> dict[str, int]:
+def anchor_logs() -> dict[str, int]:
     """Append the heads of all logs that have grown to the anchor file, and report their number."""
     try:
         anchors = append_anchors()
@@ -34,9 +35,9 @@ def anchor_logs_in_task() -> dict[str, int]:
     return {"anchors": anchors}
 
 
-def ensure_anchoring_task() -> None:
+def ensure_anchoring() -> None:
     """Create the schedule. Safe to call at every start and from many processes at once."""
-    schedules.ensure_schedule("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
+    schedules.ensure("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
 
 
 ARCHIVE_KEY = "log.archive"
@@ -50,7 +51,7 @@ STOP_SECONDS = 3_000
 @task_type(
     key=ARCHIVE_KEY, owner="site", queue="upkeep", timeout_seconds=3_600, max_attempts=3, cap=1
 )
-def archive_logs_in_task(context: Context) -> dict[str, int]:
+def archive_old_logs(context: Context) -> dict[str, int]:
     """Archive the logs of jobs closed long ago, and report their number. Does nothing by default.
 
     After about STOP_SECONDS, the rest is left for the next night.
@@ -74,6 +75,6 @@ def archive_logs_in_task(context: Context) -> dict[str, int]:
     return {"archived": written, "too_long": left_out}
 
 
-def ensure_archiving_task() -> None:
+def ensure_archiving() -> None:
     """Create the schedule. Safe to call at every start and from many processes at once."""
-    schedules.ensure_schedule("Archive of closed jobs' logs", EVERY_NIGHT, ARCHIVE_KEY)
+    schedules.ensure("Archive of closed jobs' logs", EVERY_NIGHT, ARCHIVE_KEY)

@@ -15,17 +15,18 @@ from django.db import connection, transaction
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.log_fold import BadRow, LogFold
-from pipeline.database.instants import database_now, one_instant
-from pipeline.database.replica import reads_replica, replica_if_current
-from pipeline.database.statement_time import limit_statement_time
+from pipeline.database import instants, replica, statement_time
+from pipeline.database.instants import snapshot
+from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, LogReadersBusy, VerifierBusy
 from pipeline.domain.place import PLACE
 from pipeline.domain.states import Status
+from pipeline.line import removed_logs
 from pipeline.line.event_log import parse_logged_time
-from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
 from pipeline.models import Application, Contest, Event, PlannedSeats
-from pipeline.selectors.past import PastPlace, past_places_after, past_state_of, past_stretch_after
+from pipeline.selectors import past
+from pipeline.selectors.past import PastPlace
 from tasks.advisory_locks import HEAVY_READ_TURN, VERIFY_TURN
 
 # Comparison of a job's live rows with the sum of its log.
@@ -115,7 +116,7 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more
             return
         # While it is being settled up to a clock that was moved, it is due from the present on.
-        due = max(due - timedelta(seconds=job.clock_offset_seconds), database_now())
+        due = max(due - timedelta(seconds=job.clock_offset_seconds), instants.now())
     if due is not None and (job.next_due_at is None or job.next_due_at > due):
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 
@@ -185,8 +186,8 @@ def replay_one_page(
     The page has at most `limit` people after the first `after`. Only the first page includes the
     seats.
     """
-    line = _replayed_line_at(job_id, seq, as_of)
-    places = past_stretch_after(job_id, line.seq, after=after, limit=limit + 1)
+    line = _replay_line(job_id, seq, as_of)
+    places = past.read_stretch(job_id, line.seq, after=after, limit=limit + 1)
     waiting = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist = waiting[:limit]
     if line.awaits_draw:
@@ -206,8 +207,8 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
 
     Raises JobNotFound; NoSuchMoment before the job's first event; FutureMoment.
     """
-    line = _replayed_line_at(job_id, seq, as_of)
-    places = past_places_after(job_id, line.seq)
+    line = _replay_line(job_id, seq, as_of)
+    places = past.read_places(job_id, line.seq)
     add_replayed_people(line, places)
     return line
 
@@ -222,8 +223,8 @@ def add_replayed_people(line: Line, places: Collection[PastPlace]) -> None:
         place.position = position
 
 
-def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
-    moment = past_state_of(job_id, seq=seq, as_of=as_of, shown=0)
+def _replay_line(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
+    moment = past.read_state(job_id, seq=seq, as_of=as_of, shown=0)
     return Line(
         job_id=job_id,
         seq=moment.seq,
@@ -255,7 +256,7 @@ LONGEST_SECONDS = 5.0  # for one statement
 
 
 @contextmanager
-def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
+def heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
     """Run a read of a log of that many events. A long one gets a snapshot, a time limit and a turn.
 
     Raises LogReadersBusy if another read for the company has the turn.
@@ -263,13 +264,13 @@ def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
     if events <= LONG_LOG:
         yield
         return
-    with replica_if_current(), one_instant():
-        take_turn_for_heavy_read(company_id)
-        limit_statement_time(LONGEST_SECONDS)
+    with replica.current_or_primary(), snapshot():
+        claim_heavy_read(company_id)
+        statement_time.limit(LONGEST_SECONDS)
         yield
 
 
-def take_turn_for_heavy_read(company_id: UUID) -> None:
+def claim_heavy_read(company_id: UUID) -> None:
     """Take the company's turn until the transaction ends. Raises LogReadersBusy."""
     number = int.from_bytes(company_id.bytes[-4:], signed=True)
     with connection.cursor() as cursor:
@@ -327,15 +328,15 @@ def verify_job(
         if job is None:
             raise JobNotFound
         if not Event.objects.filter(job_id=job_id).exists():
-            refuse_removed_log(job_id)
+            removed_logs.refuse(job_id)
         if in_turn:
-            _take_turn_to_verify()
+            _claim_verification()
             if job.seq > LONG_LOG:
-                take_turn_for_heavy_read(job.company_id)
+                claim_heavy_read(job.company_id)
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
         fold = LogFold(job_id)
         try:
-            _verify_events(fold, job)
+            _check_events(fold, job)
             verdict.differences = reconcile(fold, job)[:MOST_DIFFERENCES]
         except BadRow as bad:
             verdict.chain, verdict.first_bad_seq = "broken", bad.seq
@@ -348,7 +349,7 @@ def verify_job(
         return verdict
 
 
-def _take_turn_to_verify() -> None:
+def _claim_verification() -> None:
     with connection.cursor() as cursor:
         for turn in range(TURNS):
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [VERIFY_TURN, turn])
@@ -357,7 +358,7 @@ def _take_turn_to_verify() -> None:
     raise VerifierBusy
 
 
-def _verify_events(fold: LogFold, job: Job) -> None:
+def _check_events(fold: LogFold, job: Job) -> None:
     """Fold the whole log and compare its end with the job's seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
         fold.fold_event(event)

@@ -15,9 +15,9 @@ _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
 
 @register(Tags.security)
-def check_database_of_public_site(**_: Any) -> list[CheckMessage]:
+def warn_public_site(**_: Any) -> list[CheckMessage]:
     """Warn at every start if the site looks public but DATABASE_URL is not set."""
-    if settings.EMBEDDED_POSTGRES is None or not is_public_site_for_checks():
+    if settings.EMBEDDED_POSTGRES is None or not is_public_site():
         return []
     text = "SITE_URL or ALLOWED_HOSTS name a public site, but DATABASE_URL is not set."
     what = " So it runs as a site for one machine: its database is embedded, its cookies are not"
@@ -26,7 +26,7 @@ def check_database_of_public_site(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def check_deployed_site(**_: Any) -> list[CheckMessage]:
+def refuse_development_features(**_: Any) -> list[CheckMessage]:
     """Fail if a deployed site would use features meant for one machine only."""
     found: list[CheckMessage] = []
     if settings.EMBEDDED_POSTGRES is not None:
@@ -34,13 +34,13 @@ def check_deployed_site(**_: Any) -> list[CheckMessage]:
     if settings.DEV_MAIL:
         text = "Emails, with their sign-in codes, would be kept on this machine."
         found.append(Error(text, hint=_HINT, id="pipeline.E002"))
-    if not is_public_site_for_checks():
+    if not is_public_site():
         hint = "Set SITE_URL to the public address, which links in emails use."
         found.append(Error("SITE_URL names this machine only.", hint=hint, id="pipeline.E003"))
     return found
 
 
-def is_public_site_for_checks() -> bool:
+def is_public_site() -> bool:
     """Tell whether SITE_URL or ALLOWED_HOSTS name more than this machine."""
     names = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
     return not all(_is_loopback_site_name(name.strip("[]")) for name in names)
@@ -54,7 +54,7 @@ def _is_loopback_site_name(name: str) -> bool:
 
 
 @register("environment")
-def check_emails_are_sent(**_: Any) -> list[CheckMessage]:
+def warn_discarded_emails(**_: Any) -> list[CheckMessage]:
     """Warn if emails are discarded, because no applicant can then sign in."""
     if settings.EMAIL_BACKEND != NOWHERE:
         return []

@@ -12,17 +12,17 @@ from django.core.exceptions import ImproperlyConfigured
 from pipeline.config import env
 
 
-def database_from_url() -> dict[str, Any]:
+def read() -> dict[str, Any]:
     """Return Django's settings for the database in DATABASE_URL.
 
     For a socket, put its directory in the path, postgres://user@//directory/name, or like libpq in
     the host: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured if it is not
     PostgreSQL.
     """
-    return database_of_url("DATABASE_URL", env.DATABASE_URL)
+    return parse("DATABASE_URL", env.DATABASE_URL)
 
 
-def direct_database_from_url() -> dict[str, Any] | None:
+def read_direct() -> dict[str, Any] | None:
     """Return Django's settings for the database in DATABASE_DIRECT_URL, or None if it is not set.
 
     Raises ImproperlyConfigured if it is not PostgreSQL, or if there is no DATABASE_URL.
@@ -31,21 +31,21 @@ def direct_database_from_url() -> dict[str, Any] | None:
         return None
     if not env.DATABASE_URL:
         raise ImproperlyConfigured("DATABASE_DIRECT_URL needs DATABASE_URL, the pooler's address.")
-    return database_of_url("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL)
+    return parse("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL)
 
 
-def migration_database_from_url() -> dict[str, Any] | None:
+def read_migration() -> dict[str, Any] | None:
     """Return user, password and location from MIGRATION_DATABASE_URL, or None if it is not set.
 
     Raises ImproperlyConfigured if it is not PostgreSQL.
     """
     if not env.MIGRATION_DATABASE_URL:
         return None
-    found = database_of_url("MIGRATION_DATABASE_URL", env.MIGRATION_DATABASE_URL)
+    found = parse("MIGRATION_DATABASE_URL", env.MIGRATION_DATABASE_URL)
     return {name: found[name] for name in ("USER", "PASSWORD", "HOST", "PORT", "NAME")}
 
 
-def database_of_url(name: str, url: str) -> dict[str, Any]:
+def parse(name: str, url: str) -> dict[str, Any]:
     """Return Django's settings for a URL; `name` is the variable that a refusal names.
 
     Raises ImproperlyConfigured if it is not PostgreSQL.

@@ -53,7 +53,7 @@ class _Env(environ.Env):
         return int(text)
 
 
-def _address_of_up() -> str:
+def _up_address() -> str:
     """Return the address at which `manage.py up` last served this folder's own database."""
     if not DATABASE_URL and not TESTING:
         with suppress(OSError):
@@ -93,7 +93,7 @@ METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
 LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else "console")
 LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
-SITE_URL: str = _env.str("SITE_URL", default=_address_of_up()).rstrip("/")
+SITE_URL: str = _env.str("SITE_URL", default=_up_address()).rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
 # How many emails about imports and closed lines are sent per minute; others are not limited.
 EMAIL_RATE_PER_MINUTE = _env.at_least("EMAIL_RATE_PER_MINUTE", 600)
@@ -168,7 +168,7 @@ _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
-def throttle_rates_from_env() -> dict[str, tuple[int, int] | None]:
+def throttle_rates() -> dict[str, tuple[int, int] | None]:
     """Return each named rate as (limit, seconds), or None if THROTTLE_… is off.
 
     Raises ImproperlyConfigured if a rate is neither off nor like 5/15min.
@@ -190,7 +190,7 @@ def throttle_rates_from_env() -> dict[str, tuple[int, int] | None]:
     return rates
 
 
-def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
+def trusted_proxies() -> list[IPv4Network | IPv6Network]:
     """Return the networks of trusted proxies. Raises ImproperlyConfigured if one is malformed."""
     networks = []
     for text in (each.strip() for each in _env.list("TRUSTED_PROXIES", default=[])):
@@ -203,7 +203,7 @@ def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
     return networks
 
 
-def program_name_from_arguments() -> str:
+def program_name() -> str:
     """Return this process's command or program, by which operators recognise its sessions."""
     program, *arguments = [*sys.argv, ""]
     name = Path(program).stem
@@ -212,34 +212,32 @@ def program_name_from_arguments() -> str:
     return re.sub(r"[^\w-]", "", name, flags=re.ASCII)[:40] or "python"
 
 
-def secret_key_from_env() -> str:
+def secret_key() -> str:
     """Return SECRET_KEY, or with the embedded database a key that is kept in a file.
 
     Raises ImproperlyConfigured if the key is weak, or missing with DATABASE_URL: a generated key
     would differ between processes and sign everyone out at each restart.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return _strong_secret_in_env("SECRET_KEY", given)
+        return _strong_secret("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
         )
-    return _kept_secret_for_env("secret_key", lambda: secrets.token_urlsafe(50))
+    return _kept_secret("secret_key", lambda: secrets.token_urlsafe(50))
 
 
-def vapid_private_key_from_env() -> str:
+def vapid_private_key() -> str:
     """Return VAPID_PRIVATE_KEY, or with the embedded database a key that is kept in a file.
 
     Empty if it is not set otherwise: notifications on devices are then off.
     """
     if (given := str(_env.str("VAPID_PRIVATE_KEY", default=""))) or DATABASE_URL or TESTING:
         return given
-    return _kept_secret_for_env(
-        "vapid_key", lambda: urlsafe_b64encode(secrets.token_bytes(32)).decode()
-    )
+    return _kept_secret("vapid_key", lambda: urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
 
-def _kept_secret_for_env(name: str, make: Callable[[], str]) -> str:
+def _kept_secret(name: str, make: Callable[[], str]) -> str:
     """Return the secret in a file of this machine, made at the first use."""
     path = STATE_DIR / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -255,22 +253,22 @@ def _kept_secret_for_env(name: str, make: Callable[[], str]) -> str:
     return path.read_text()
 
 
-def secret_key_fallbacks_from_env() -> list[str]:
+def secret_key_fallbacks() -> list[str]:
     """Return former keys whose signatures are still accepted.
 
     Raises ImproperlyConfigured if one is weak, since anyone who guesses it could sign.
     """
     name = "SECRET_KEY_FALLBACKS"
-    return [_strong_secret_in_env(name, key.strip()) for key in _env.list(name, default=[])]
+    return [_strong_secret(name, key.strip()) for key in _env.list(name, default=[])]
 
 
-def is_weak_secret_in_env(secret: str) -> bool:
+def is_weak_secret(secret: str) -> bool:
     """Tell whether a secret is too short, or has too few different characters."""
     return len(secret) < LEAST_KEY_LENGTH or len(set(secret)) < LEAST_KEY_CHARACTERS
 
 
-def _strong_secret_in_env(name: str, key: str) -> str:
-    if is_weak_secret_in_env(key):
+def _strong_secret(name: str, key: str) -> str:
+    if is_weak_secret(key):
         raise ImproperlyConfigured(
             f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
             " .env.example says how to make them."
@@ -278,7 +276,7 @@ def _strong_secret_in_env(name: str, key: str) -> str:
     return key
 
 
-def debug_from_env() -> bool:
+def debug() -> bool:
     """Return DEBUG.
 
     Raises ImproperlyConfigured with DATABASE_URL, because error pages show settings.
@@ -291,7 +289,7 @@ def debug_from_env() -> bool:
     return DEBUG
 
 
-def mail_settings_from_env() -> dict[str, Any]:
+def mail_settings() -> dict[str, Any]:
     """Return Django's EMAIL_ settings: the server in EMAIL_URL, and the class in EMAIL_BACKEND.
 
     EMAIL_BACKEND may be one of Django's or a library's; ANYMAIL holds that library's settings as a
@@ -310,7 +308,7 @@ def mail_settings_from_env() -> dict[str, Any]:
     return found
 
 
-def trusted_origins_from_env() -> list[str]:
+def trusted_origins() -> list[str]:
     """Return the origins that forms may come from if TLS ends at a proxy."""
     if not SECURE_COOKIES:
         return []

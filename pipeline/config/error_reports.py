@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from tasks.log_context import log_fields
+from tasks import log_context
 
 # What a report may hold. Everything else that the library collects is left out.
 KEPT = ("event_id", "timestamp", "level", "platform", "release", "environment", "logger", "sdk")
@@ -20,7 +20,7 @@ KEPT_OF_FRAME = ("filename", "function", "module", "lineno", "context_line", "in
 KEPT_IDS = ("request_id", "job_id", "application_id", "task_id", "task_type")
 
 
-def start_error_reports(dsn: str, *, environment: str) -> None:
+def start(dsn: str, *, environment: str) -> None:
     """Report what is logged as an error, and uncaught exceptions; nothing without a DSN.
 
     Raises ImproperlyConfigured if the library is missing or the DSN is malformed.
@@ -50,7 +50,7 @@ def start_error_reports(dsn: str, *, environment: str) -> None:
                 ExcepthookIntegration(always_run=True),
                 AtexitIntegration(callback=lambda *_: None),
             ],
-            before_send=error_report,
+            before_send=describe,
             max_breadcrumbs=0,
             include_local_variables=False,
             send_client_reports=False,
@@ -60,19 +60,19 @@ def start_error_reports(dsn: str, *, environment: str) -> None:
         raise ImproperlyConfigured("SENTRY_DSN must be like https://key@host/1.") from None
 
 
-def error_report(event: Any, _hint: Any) -> Any:
+def describe(event: Any, _hint: Any) -> Any:
     """Return a report with nothing but the place of an error and ids."""
     report = {name: event[name] for name in KEPT if name in event}
-    fields = log_fields()
+    fields = log_context.current_fields()
     report["tags"] = {name: str(fields[name]) for name in KEPT_IDS if fields.get(name)}
     # The text as in the code, without the values put into it.
     report["logentry"] = {"message": (event.get("logentry") or {}).get("message", "")}
     failures = (event.get("exception") or {}).get("values") or []
-    report["exception"] = {"values": [strip_values_of_error_report(each) for each in failures]}
+    report["exception"] = {"values": [strip_values(each) for each in failures]}
     return report
 
 
-def strip_values_of_error_report(failure: dict[str, Any]) -> dict[str, Any]:
+def strip_values(failure: dict[str, Any]) -> dict[str, Any]:
     """Return an exception's type and places, without its message and variables."""
     frames = (failure.get("stacktrace") or {}).get("frames") or []
     kept = [{name: each[name] for name in KEPT_OF_FRAME if name in each} for each in frames]

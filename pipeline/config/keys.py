@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 KEY_BYTES = 32
 
 
-def receipt_key_from_text(name: str, text: str) -> bytes:
+def parse_receipt(name: str, text: str) -> bytes:
     """Return a key from the text of a setting. Raises ImproperlyConfigured, without the text."""
     with suppress(ValueError):
         key = b64decode(text.strip(), validate=True)
@@ -22,13 +22,13 @@ def receipt_key_from_text(name: str, text: str) -> bytes:
     raise ImproperlyConfigured(f"{name} must be {KEY_BYTES} bytes in base64.")
 
 
-def former_receipt_key_from_text(text: str) -> bytes:
+def parse_former_receipt(text: str) -> bytes:
     """Return a former public key from "id:public_key". Raises ImproperlyConfigured, without it.
 
     The id is computed from the public key, so a private key is never published by mistake.
     """
     key_id, _, encoded = text.strip().partition(":")
-    key = receipt_key_from_text("RECEIPT_FORMER_KEYS", encoded)
+    key = parse_receipt("RECEIPT_FORMER_KEYS", encoded)
     if receipt_key_id(key) != key_id:
         raise ImproperlyConfigured(
             "RECEIPT_FORMER_KEYS takes the id and the public_key of each key, with a colon between."
@@ -49,7 +49,7 @@ _SUBJECT = re.compile(r"mailto:[^@\s]+@[^@\s]+|https://[^\s/]\S*")
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
-def vapid_key_from_text(text: str) -> bytes:
+def parse_vapid(text: str) -> bytes:
     """Return a private key from the text of the setting; empty without one.
 
     Raises ImproperlyConfigured, without the text.
@@ -66,7 +66,7 @@ def vapid_key_from_text(text: str) -> bytes:
     )
 
 
-def vapid_subject_from_text(text: str, *, sender: str) -> str:
+def parse_vapid_subject(text: str, *, sender: str) -> str:
     """Return the address for operators of push services; by default that of `sender`.
 
     Raises ImproperlyConfigured if it is neither a mailto: nor an https: address.

@@ -11,14 +11,14 @@ from typing import Any
 
 import psycopg
 
-from tasks.log_context import log_fields
+from tasks import log_context
 
 _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']+")
 # Attributes of every record. Any others were passed by the code that logged it.
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def hide_secrets_in_log(text: str) -> str:
+def hide_secrets(text: str) -> str:
     """Remove secrets in URLs from a text, such as those of links in emails."""
     return _SECRET.sub(r"\1…", text)
 
@@ -36,7 +36,7 @@ class JSONFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line."""
-        return json.dumps(_fields_of_log_record(record), default=repr)
+        return json.dumps(_record_fields(record), default=repr)
 
 
 class TextFormatter(logging.Formatter):
@@ -47,7 +47,7 @@ class TextFormatter(logging.Formatter):
 
         Local variables are left out because they hold keys and addresses.
         """
-        fields = _fields_of_log_record(record)
+        fields = _record_fields(record)
         names = ("timestamp", "level", "event", "logger")
         at, level, event, logger = (fields.pop(name) for name in names)
         below = [fields.pop(name) for name in ("exception", "stack") if name in fields]
@@ -68,12 +68,12 @@ def configure_logging(*, level: str, as_json: bool) -> None:
     )
 
 
-def _fields_of_log_record(record: logging.LogRecord) -> dict[str, Any]:
+def _record_fields(record: logging.LogRecord) -> dict[str, Any]:
     given = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     given.pop("request", None)  # Django adds it to its lines; as text it would repeat the URL
     fields = {
-        "event": hide_secrets_in_log(record.getMessage()),
-        **log_fields(),
+        "event": hide_secrets(record.getMessage()),
+        **log_context.current_fields(),
         "logger": record.name,
         "level": record.levelname.lower(),
         **given,

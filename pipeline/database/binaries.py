@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.database.data_dir import is_dir_open_to_all
+from pipeline.database.data_dir import is_open_to_all
 from pipeline.database.errors import ClusterError
 
 OLDEST_MAJOR = 15
@@ -49,7 +49,7 @@ def find_binaries() -> Binaries:
     if on_path := shutil.which("pg_ctl"):
         systems.append(Path(on_path).resolve().parent)
     for folders in (wheels, systems):
-        known = [Binaries(folder, major_version_of_binaries(folder)) for folder in folders]
+        known = [Binaries(folder, major_version(folder)) for folder in folders]
         if usable := [found for found in known if found.major >= OLDEST_MAJOR]:
             return max(usable, key=lambda found: found.major)
     raise ClusterError(
@@ -58,7 +58,7 @@ def find_binaries() -> Binaries:
     )
 
 
-def major_version_of_binaries(folder: Path) -> int:
+def major_version(folder: Path) -> int:
     """Return the major version of the server in `folder`; 0 if none runs there."""
     command = [str(folder / "postgres"), "--version"]
     with suppress(OSError):
@@ -68,13 +68,13 @@ def major_version_of_binaries(folder: Path) -> int:
     return 0
 
 
-def reachable_copy_of_binaries(binaries: Binaries, base: Path) -> Binaries:
+def copy_reachable(binaries: Binaries, base: Path) -> Binaries:
     """Copy a wheel's programs below `base` if another user cannot reach them where they are.
 
     An example is a virtual environment under root's home. The wheel's libraries are next to its
     package, so both are copied. The copy gets its name only when it is complete.
     """
-    if is_dir_open_to_all(binaries.folder):
+    if is_open_to_all(binaries.folder):
         return binaries
     from importlib.metadata import version  # slow to load and rarely needed
 

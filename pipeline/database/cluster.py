@@ -6,10 +6,15 @@ import atexit
 from functools import cached_property
 from pathlib import Path
 
-from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
-from pipeline.database.data_dir import data_dir_of, make_dir_reachable, socket_dir_of
-from pipeline.database.file_locks import SharedFileLock, hold_file_lock
-from pipeline.database.server import PORT, SUPERUSER, DatabaseServer, server_user
+from pipeline.database import file_locks
+from pipeline.database.binaries import copy_reachable, find_binaries
+from pipeline.database.data_dir import (
+    choose_data_folder,
+    choose_socket_folder,
+    make_reachable_folder,
+)
+from pipeline.database.file_locks import SharedFileLock
+from pipeline.database.server import PORT, SUPERUSER, DatabaseServer, unprivileged_user
 
 __all__ = ["PORT", "Cluster"]
 
@@ -21,9 +26,9 @@ class Cluster:
     """
 
     def __init__(self, base: Path, **conf: str) -> None:
-        self._user = server_user()
-        self.base = data_dir_of(base, self._user)
-        self.socket_dir = socket_dir_of(self.base)
+        self._user = unprivileged_user()
+        self.base = choose_data_folder(base, self._user)
+        self.socket_dir = choose_socket_folder(self.base)
         self.conf = conf
         self._seat: SharedFileLock | None = None
 
@@ -32,8 +37,8 @@ class Cluster:
 
         Quick if the server is up. Raises ClusterError if it cannot be started.
         """
-        make_dir_reachable(self.base, self._user)
-        with hold_file_lock(self.base / "start.lock") as lock:
+        make_reachable_folder(self.base, self._user)
+        with file_locks.hold(self.base / "start.lock") as lock:
             if not (self._seat and self._seat.is_mine()):  # once per process, before the start
                 if self._seat:
                     self._seat.forget()
@@ -45,15 +50,15 @@ class Cluster:
 
     def prepare_roles(self) -> None:
         """Create the roles of the owner and the application, and give them the database."""
-        from pipeline.database.roles import prepare_roles_of_cluster  # needs Django
+        from pipeline.database import roles  # needs Django
 
-        prepare_roles_of_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
+        roles.prepare_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
 
     def release(self) -> None:
         """Stop using the server. Its last user stops it. Runs at exit."""
         if self._seat is None or not self._seat.is_mine() or not self.base.exists():
             return
-        with hold_file_lock(self.base / "start.lock"):
+        with file_locks.hold(self.base / "start.lock"):
             if self._seat.leave():
                 self.server.stop()
             self._seat = None
@@ -63,5 +68,5 @@ class Cluster:
         """Return the server, running or not. Raises ClusterError if no PostgreSQL is found."""
         binaries = find_binaries()
         if self._user:
-            binaries = reachable_copy_of_binaries(binaries, self.base)
+            binaries = copy_reachable(binaries, self.base)
         return DatabaseServer(binaries, self.base, self.socket_dir, self._user, self.conf)

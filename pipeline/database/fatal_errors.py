@@ -17,17 +17,17 @@ from pipeline.database.errors import ClusterError
 MIGRATING = "MIGRATION_DATABASE_URL"
 
 
-def database_variable(error: BaseException | None = None) -> str:
+def address_variable(error: BaseException | None = None) -> str:
     """Return the name of the setting with the address that failed."""
     if error is not None and MIGRATING in getattr(error, "__notes__", ()):
         return MIGRATING
     return "DATABASE_DIRECT_URL" if settings.POOLED_DATABASE else "DATABASE_URL"
 
 
-def database_error_advice(error: BaseException) -> str:
+def connection_advice(error: BaseException) -> str:
     """Return what to do about an error of connection, rights or tables; empty for any other."""
     cause = error if isinstance(error, psycopg.Error) else error.__cause__
-    said, variable = str(error), database_variable(error)
+    said, variable = str(error), address_variable(error)
     if isinstance(cause, psycopg.errors.InsufficientPrivilege):
         return f"The role in {variable} lacks this right. Set {MIGRATING} to the owner's address."
     if isinstance(cause, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
@@ -51,7 +51,7 @@ def database_error_advice(error: BaseException) -> str:
     return f"Correct {variable}." if is_refused else f"Start PostgreSQL, or correct {variable}."
 
 
-def install_fatal_error_hook() -> None:
+def install_hook() -> None:
     """End this process with one sentence if it fails for a reason that an operator can mend.
 
     With --traceback on the command line, the traceback follows.
@@ -62,7 +62,7 @@ def install_fatal_error_hook() -> None:
         said = " ".join(str(error).split())
         if isinstance(error, ImproperlyConfigured | ClusterError):
             sys.stderr.write(f"{said}\n")
-        elif advice := database_error_advice(error):
+        elif advice := connection_advice(error):
             sys.stderr.write(f"The database refuses this: {said.rstrip('.')}. {advice}\n")
         else:
             usual(kind, error, trace)

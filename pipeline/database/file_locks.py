@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def open_lock_file(path: Path) -> int:
+def open_private(path: Path) -> int:
     """Open the lock file `path`, closed to other users so that they cannot block us."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 @contextmanager
-def hold_file_lock(path: Path) -> Iterator[int]:
+def hold(path: Path) -> Iterator[int]:
     """Hold the exclusive lock on `path` while the block runs, and yield its descriptor.
 
     A child that inherits the descriptor keeps the lock while it lives.
     """
-    lock = open_lock_file(path)
+    lock = open_private(path)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
@@ -32,7 +32,7 @@ class SharedFileLock:
     """Shared lock of this process as one of a server's users."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = open_lock_file(path)
+        self._lock = open_private(path)
         self._owner = os.getpid()
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 
 @contextmanager
-def one_instant() -> Iterator[None]:
+def snapshot() -> Iterator[None]:
     """Read everything in the block as of one instant. Writing fails."""
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
@@ -18,7 +18,7 @@ def one_instant() -> Iterator[None]:
         yield
 
 
-def database_now(*, ahead_seconds: int = 0) -> datetime:
+def now(*, ahead_seconds: int = 0) -> datetime:
     """Return the time on the database's clock, which every deadline goes by.
 
     `ahead_seconds`: how far a sandbox's clock is ahead of it.

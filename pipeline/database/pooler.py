@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connections
 
-from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
+from tasks.listen import TransactionPooler, refuse_pooled_address
 
 # Settings that each connection of the site asks for at its start. A pooler loses them.
 SESSION = {
@@ -20,7 +20,7 @@ SESSION = {
 }
 
 
-def pooler_faults() -> Iterator[str]:
+def find_faults() -> Iterator[str]:
     """Yield what the pooler in DATABASE_URL lacks, if there is one. Raises DatabaseError."""
     if not settings.POOLED_DATABASE:
         return
@@ -54,14 +54,14 @@ def pooler_faults() -> Iterator[str]:
         wrapper.close()
 
 
-def refuse_unfit_pooler_addresses() -> None:
+def refuse_unfit_addresses() -> None:
     """Refuse to start a web server whose addresses cannot work.
 
     Raises ImproperlyConfigured, but not if the database is away.
     """
     try:
-        refuse_to_listen_at_pooled_address()
-        faults = list(pooler_faults())
+        refuse_pooled_address()
+        faults = list(find_faults())
     except TransactionPooler as error:
         raise ImproperlyConfigured(str(error)) from error
     except (psycopg.Error, DatabaseError):

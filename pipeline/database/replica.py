@@ -118,7 +118,7 @@ _only_primary = ContextVar("only_primary", default=False)
 
 
 @contextmanager
-def primary_without_replica() -> Iterator[None]:
+def primary_only() -> Iterator[None]:
     """Let marked functions read from the primary in the block, as if there were no replica."""
     token = _only_primary.set(True)
     try:
@@ -128,7 +128,7 @@ def primary_without_replica() -> Iterator[None]:
 
 
 @contextmanager
-def replica_if_current() -> Iterator[bool]:
+def current_or_primary() -> Iterator[bool]:
     """Read from the replica in the block if there is one and it is current, and yield whether.
 
     Inside a transaction, everything continues there. If the replica fails in the block, its error
@@ -142,7 +142,7 @@ def replica_if_current() -> Iterator[bool]:
         yield False
         return
     replica: Any = connections[REPLICA]
-    is_current = time.monotonic() >= _Rest.until and _is_replica_ready(replica)
+    is_current = time.monotonic() >= _Rest.until and _is_ready(replica)
     READS.labels("replica" if is_current else "primary").inc()
     if not is_current:
         yield False
@@ -152,7 +152,7 @@ def replica_if_current() -> Iterator[bool]:
         yield True
     except _FAILURES as error:
         if not isinstance(error.__cause__, psycopg.errors.QueryCanceled):
-            _stop_reading_replica(replica, error)
+            _stop_reading(replica, error)
         raise
     finally:
         connections[DEFAULT_DB_ALIAS] = usual
@@ -169,7 +169,7 @@ def reads_replica(read: Callable[P, R]) -> Callable[P, R]:
     def read_where_replica_is_current(*args: P.args, **kwargs: P.kwargs) -> R:
         is_on_replica = False
         try:
-            with replica_if_current() as is_on_replica:
+            with current_or_primary() as is_on_replica:
                 return read(*args, **kwargs)
         except _FAILURES as error:
             # It took too long, as it would on the primary, or it was the primary.
@@ -180,34 +180,34 @@ def reads_replica(read: Callable[P, R]) -> Callable[P, R]:
     return read_where_replica_is_current
 
 
-def _is_replica_ready(replica: Any) -> bool:
+def _is_ready(replica: Any) -> bool:
     try:
-        committed = committed_place_for_replica()
+        committed = committed_place()
     except _ANY_ERROR as error:
         # It is in recovery itself, say. The read runs there, and meets errors of its own.
-        _stop_reading_replica(replica, f"the primary does not say what it has committed: {error}")
+        _stop_reading(replica, f"the primary does not say what it has committed: {error}")
         return False
     try:
-        state = state_of_replica(replica, committed)
+        state = read_state(replica, committed)
     except _ANY_ERROR as error:
-        _stop_reading_replica(replica, error)
+        _stop_reading(replica, error)
         return False
     if state is ReplicaState.STRANGER:
-        _stop_reading_replica(replica, "it is no replica of this primary")
+        _stop_reading(replica, "it is no replica of this primary")
     elif state is ReplicaState.FORMER_TIMELINE:
-        _stop_reading_replica(replica, "it has not noted the primary's timeline yet")
+        _stop_reading(replica, "it has not noted the primary's timeline yet")
     elif state is ReplicaState.BEHIND:
         _Rest.until = time.monotonic() + LAG_REST_SECONDS
     return state is ReplicaState.CURRENT
 
 
-def _stop_reading_replica(replica: Any, reason: object) -> None:
+def _stop_reading(replica: Any, reason: object) -> None:
     _Rest.until = time.monotonic() + FAILURE_REST_SECONDS
     log.warning("the replica is left alone, and the primary serves its reads: %s", reason)
     replica.close()
 
 
-def committed_place_for_replica() -> Committed:
+def committed_place() -> Committed:
     """Return the place in the primary's log up to which everything is committed.
 
     Raises django.db's errors, also if the server is in recovery.
@@ -218,7 +218,7 @@ def committed_place_for_replica() -> Committed:
     return Committed(lsn, system, int(segment[:8], 16), started, event, digest)
 
 
-def state_of_replica(replica: Any, committed: Committed) -> ReplicaState:
+def read_state(replica: Any, committed: Committed) -> ReplicaState:
     """Tell whether the replica has replayed the log up to a place, after a short wait for it.
 
     A server can have replayed a place with the same number in another history: after a restore,

@@ -67,7 +67,7 @@ _RIGHTS_BY_TABLE = {
 }
 
 
-def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
+def prepare_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
     """Create both roles in an embedded cluster, and give them its database.
 
     Objects that an earlier release created as superuser become the owner's.
@@ -75,15 +75,15 @@ def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> 
     host = str(socket_dir)
     with psycopg.connect(host=host, port=port, user=superuser, dbname="postgres") as server:
         for role in (OWNER, APPLICATION):
-            _create_role(server, role, None)
+            _create(server, role, None)
         named = {"name": sql.Literal(OWNER), "role": sql.Identifier(OWNER)}
         server.execute(sql.SQL("GRANT CREATE, USAGE ON SCHEMA public TO {role}").format(**named))
         server.execute(sql.SQL(_HAND_OVER).format(**named))
-        _give_role_its_rights(server, APPLICATION)
+        _grant_rights(server, APPLICATION)
 
 
 @contextmanager
-def in_migrating_role() -> Iterator[None]:
+def migrating() -> Iterator[None]:
     """Use the migrating role for Django's connection in the block, if the site has a separate one.
 
     Afterwards, the application's role exists and has its rights on every table.
@@ -101,8 +101,8 @@ def in_migrating_role() -> Iterator[None]:
         server = connection.connection
         with server.transaction():
             if application["USER"] != given["USER"]:
-                _create_role(server, application["USER"], application["PASSWORD"] or None)
-                _give_role_its_rights(server, application["USER"])
+                _create(server, application["USER"], application["PASSWORD"] or None)
+                _grant_rights(server, application["USER"])
     except (DatabaseError, psycopg.Error) as error:
         error.add_note(MIGRATING)
         raise
@@ -111,7 +111,7 @@ def in_migrating_role() -> Iterator[None]:
         connection.settings_dict.update(application)
 
 
-def role_may_rewrite_log() -> bool:
+def may_rewrite_log() -> bool:
     """Tell whether the role of this connection could change the log."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -123,9 +123,9 @@ def role_may_rewrite_log() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def tables_without_role_rights() -> list[str]:
+def find_forbidden_tables() -> list[str]:
     """Return the tables on which the role of this connection lacks what `migrate` grants."""
-    return _read_names_for_roles(
+    return _read_names(
         "SELECT c.relname FROM pg_class c"
         " CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) wanted"
         " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
@@ -137,21 +137,21 @@ def tables_without_role_rights() -> list[str]:
     )
 
 
-def roles_owning_tables() -> list[str]:
+def table_owners() -> list[str]:
     """Return the roles that own tables, the one with the most first."""
-    return _read_names_for_roles(
+    return _read_names(
         "SELECT tableowner FROM pg_tables WHERE schemaname = 'public'"
         " GROUP BY 1 ORDER BY count(*) DESC, 1"
     )
 
 
-def _read_names_for_roles(statement: str, parameters: Sequence[str] = ()) -> list[str]:
+def _read_names(statement: str, parameters: Sequence[str] = ()) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [name for name, *_ in cursor.fetchall()]
 
 
-def _create_role(server: psycopg.Connection, role: str, password: str | None) -> None:
+def _create(server: psycopg.Connection, role: str, password: str | None) -> None:
     server.execute(
         sql.SQL(_CREATE_ROLE).format(
             name=sql.Literal(role), role=sql.Identifier(role), password=sql.Literal(password)
@@ -159,7 +159,7 @@ def _create_role(server: psycopg.Connection, role: str, password: str | None) ->
     )
 
 
-def _give_role_its_rights(server: psycopg.Connection, role: str) -> None:
+def _grant_rights(server: psycopg.Connection, role: str) -> None:
     """Give a role its rights, as far as the tables are there: migrations may not have run yet."""
     for table, statements in _RIGHTS_BY_TABLE.items():
         found = server.execute("SELECT to_regclass(%s)", [table]).fetchone()

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.database import stale_locks
 from pipeline.database.binaries import Binaries
-from pipeline.database.data_dir import make_dir_private
+from pipeline.database.data_dir import make_private_folder
 from pipeline.database.errors import ClusterError
-from pipeline.database.stale_locks import remove_stale_lock
 
 PORT = 5432  # no port is opened; the number is only part of the socket's name
 SUPERUSER = "postgres"
@@ -46,7 +46,7 @@ DEFAULTS = {
 }
 
 
-def server_user() -> pwd.struct_passwd | None:
+def unprivileged_user() -> pwd.struct_passwd | None:
     """Return the user who runs the server instead of root, or None if this process is not root."""
     if os.geteuid() != 0:
         return None
@@ -107,8 +107,8 @@ class DatabaseServer:
         An interrupted first start keeps `lock` until it has really ended. Raises ClusterError with
         the end of the log.
         """
-        make_dir_private(self.log.parent, self.user)
-        make_dir_private(self.socket_dir, self.user)
+        make_private_folder(self.log.parent, self.user)
+        make_private_folder(self.socket_dir, self.user)
         if not self.data.exists():
             self._create_data(lock)
         # At each start, so that changes to `conf` or the folder apply.
@@ -128,7 +128,7 @@ class DatabaseServer:
         """Run initdb in a temporary folder, then rename it: an interrupted run leaves nothing."""
         half_made = self.base / "initdb.half-made"
         shutil.rmtree(half_made, ignore_errors=True)
-        make_dir_private(half_made, self.user)
+        make_private_folder(half_made, self.user)
         options = [] if self._is_durable() else ["--no-sync"]
         # The same collation on every machine, and lower() beyond ASCII.
         if self.binaries.major >= BUILTIN_LOCALE_SINCE:
@@ -179,7 +179,7 @@ class DatabaseServer:
 
     def _remove_stale_locks(self) -> None:
         for lock_file in (self.data / "postmaster.pid", Path(f"{self.socket}.lock")):
-            remove_stale_lock(lock_file, self.base)
+            stale_locks.remove(lock_file, self.base)
 
     def _control(self, verb: str, *options: object) -> bool:
         return self._run("pg_ctl", verb, "-w", "-D", self.data, *options).returncode == 0

@@ -14,17 +14,17 @@ from pathlib import Path
 PROC = Path("/proc")
 
 
-def remove_stale_lock(lock_file: Path, base: Path) -> None:
+def remove(lock_file: Path, base: Path) -> None:
     """Remove `lock_file` if its process is alive but is not a server of a folder in `base`."""
     with suppress(OSError, ValueError, IndexError):
         process_id = abs(int(lock_file.read_text().split()[0]))
         with suppress(PermissionError):  # then it is alive
             os.kill(process_id, 0)  # raises ProcessLookupError if it is not
-        if not _is_lock_in_use(process_id, base):
+        if not _is_used(process_id, base):
             lock_file.unlink()
 
 
-def _is_lock_in_use(process_id: int, base: Path) -> bool:
+def _is_used(process_id: int, base: Path) -> bool:
     """Return whether a process is one of our servers, working in a data folder in `base`.
 
     A dead process that is not yet reaped has no working directory and serves nothing.

@@ -11,13 +11,13 @@ SELECT set_config('statement_timeout', %s, true), set_config('work_mem', '32MB',
 """
 
 
-def limit_statement_time(seconds: float) -> None:
+def limit(seconds: float) -> None:
     """Limit each statement of this transaction, which reads a lot."""
     with connection.cursor() as cursor:
         cursor.execute(_BOUNDS, [f"{seconds * 1_000:.0f}"])
 
 
-def lift_statement_time() -> None:
+def lift() -> None:
     """Lift the time limit of statements for this transaction, even in a web server."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")

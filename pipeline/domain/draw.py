@@ -25,14 +25,14 @@ MOST_IN_DRAW = 10_000
 MOST_UNVERIFIED_IN_DRAW = 5_000
 
 
-def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
+def check_time(draw_at: datetime | None, now: datetime) -> None:
     """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
     if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
         days = LONGEST_TO_DRAW.days
         raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
 
-def opaque_id_in_draw(job_id: UUID, application_id: UUID) -> str:
+def opaque_id(job_id: UUID, application_id: UUID) -> str:
     """Return the id of an application in its job's log without names.
 
     People who know an application's id can find it there. Ids are random, so nobody can guess
@@ -41,7 +41,7 @@ def opaque_id_in_draw(job_id: UUID, application_id: UUID) -> str:
     return sha256(f"{job_id}:{application_id}".encode()).hexdigest()[:32]
 
 
-def draw_seed(head: bytes, at: str) -> bytes:
+def seed(head: bytes, at: str) -> bytes:
     """Return the seed of a draw from the hash before it and its time, written as in the log."""
     return sha256(head + at.encode()).digest()
 
@@ -53,6 +53,6 @@ def drawn_order(seed: bytes, job_id: UUID, applications: Iterable[UUID]) -> list
     """
 
     def lot_in_draw(application_id: UUID) -> bytes:
-        return sha256(seed + opaque_id_in_draw(job_id, application_id).encode()).digest()
+        return sha256(seed + opaque_id(job_id, application_id).encode()).digest()
 
     return sorted(applications, key=lot_in_draw)

@@ -18,10 +18,10 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job, JobStatus
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.states import EventType, Status
 from pipeline.models import Application, Event, ForecastStatement, JobForecast
-from pipeline.selectors.applications import position_of_application_place
+from pipeline.selectors.applications import find_position
 from tasks.registry import task_type
 from tasks.scheduling import schedules
 
@@ -106,7 +106,7 @@ class _Waitlist:
             insort(self.order, (turn.place, turn.application_id))
 
 
-def forecast_waits_of_line(
+def estimate_waits(
     turns: Sequence[Turn], *, start: float, now: float, positions: Iterable[int] = POSITIONS
 ) -> dict[int, Forecast]:
     """Return the forecast for each position for which there is enough evidence.
@@ -121,7 +121,7 @@ def forecast_waits_of_line(
         if turn.place is None or turn.is_deferral:
             ends.setdefault(turn.application_id, []).append((turn.at, turn.is_offer))
     found = {}
-    for position, moments in _waiting_people_at_moments(turns, start, now, list(positions)).items():
+    for position, moments in _waiting_people(turns, start, now, list(positions)).items():
         waits, offered = [], set()
         for at, application_id in moments:
             later = (each for each in ends.get(application_id, ()) if each[0] > at)
@@ -135,7 +135,7 @@ def forecast_waits_of_line(
     return found
 
 
-def forecast_wait_at_position(known: Mapping[int, Forecast], position: int) -> Forecast | None:
+def interpolate_wait(known: Mapping[int, Forecast], position: int) -> Forecast | None:
     """Return the forecast for a position, interpolated between the nearest two of POSITIONS."""
     if position in known:
         return known[position]
@@ -152,7 +152,7 @@ def forecast_wait_at_position(known: Mapping[int, Forecast], position: int) -> F
     )
 
 
-def _waiting_people_at_moments(
+def _waiting_people(
     turns: Sequence[Turn], start: float, now: float, positions: list[int]
 ) -> dict[int, list[tuple[float, UUID]]]:
     seen: dict[int, list[tuple[float, UUID]]] = {position: [] for position in positions}
@@ -197,7 +197,7 @@ class Prospect:
     share: int | None
 
 
-def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
+def read_prospects(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
     """Return the prospect at a position of each job, in one query; without evidence there is none.
 
     Only open jobs can have a prospect: the caller leaves out the others. Old forecasts are
@@ -207,7 +207,7 @@ def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict
     fresh = Now() - OLDEST_SHOWN
     for row in JobForecast.objects.filter(job_id__in=positions, made_at__gt=fresh):
         position = positions[row.job_id]
-        forecast = position and forecast_wait_at_position(_known_forecasts_to_state(row), position)
+        forecast = position and interpolate_wait(_known_positions(row), position)
         if forecast:
             share = round(100 * row.came_true / row.settled) if row.settled else 0
             is_known = row.settled >= FEWEST_COUNTED
@@ -215,13 +215,13 @@ def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict
     return found
 
 
-def update_forecast_statements() -> dict[str, int]:
+def update_statements() -> dict[str, int]:
     """Settle the statements whose time has come, make new forecasts, and store new statements.
 
     The lines whose forecast is the oldest come first. Returns the numbers. Safe to run twice.
     """
-    now = database_now()
-    settled = settle_forecast_statements()
+    now = instants.now()
+    settled = settle_statements()
     ForecastStatement.objects.filter(made_at__lt=now - KEPT).delete()
     stated = 0
     open_jobs = Job.objects.filter(status=JobStatus.OPEN, waitlist_count__gt=0, is_test=False)
@@ -231,8 +231,8 @@ def update_forecast_statements() -> dict[str, int]:
         key=lambda each: made[each].timestamp() if each in made else 0,
     )
     for job in open_jobs.filter(id__in=ids[:JOBS_AT_ONCE]):
-        row = _forecast_to_state(job, now)
-        stated += _state_forecasts(job, row, now)
+        row = _make_and_store(job, now)
+        stated += _store_shown(job, row, now)
     return {"settled": settled, "stated": stated}
 
 
@@ -264,18 +264,18 @@ WHERE pipeline_forecaststatement.id = ended.id
 """
 
 
-def settle_forecast_statements() -> int:
+def settle_statements() -> int:
     """Note which open statements came true and which did not, and return the number."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE)
         return cursor.rowcount
 
 
-def _forecast_to_state(job: Job, now: datetime) -> JobForecast:
+def _make_and_store(job: Job, now: datetime) -> JobForecast:
     """Make the forecast of a job's line and store it."""
     start = max(now - LONGEST_HISTORY, job.created_at)
-    turns = _turns_to_state_forecasts(job.id) if job.seq <= MOST_EVENTS else []
-    made = forecast_waits_of_line(turns, start=start.timestamp(), now=now.timestamp())
+    turns = _read_turns(job.id) if job.seq <= MOST_EVENTS else []
+    made = estimate_waits(turns, start=start.timestamp(), now=now.timestamp())
     last = ForecastStatement.objects.filter(job_id=job.id, came_true__isnull=False)
     counts = ForecastStatement.objects.filter(
         id__in=last.order_by("-id").values("id")[:COUNTED]
@@ -293,7 +293,7 @@ def _forecast_to_state(job: Job, now: datetime) -> JobForecast:
     return row
 
 
-def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
+def _read_turns(job_id: UUID) -> list[Turn]:
     """Return the history of a line, in order. A long one is not read and gets no forecast."""
     events = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
     columns = ("at", "application_id", "event", "to_status", "data")
@@ -307,9 +307,9 @@ def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
     return turns
 
 
-def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
+def _store_shown(job: Job, row: JobForecast, now: datetime) -> int:
     """Store the forecasts shown to people who wait, once a day for each; return how many."""
-    known = _known_forecasts_to_state(row)
+    known = _known_positions(row)
     if not known:
         return 0
     today = ForecastStatement.objects.filter(job_id=job.id, made_at__gt=now - timedelta(days=1))
@@ -321,8 +321,8 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     waiting = waiting.exclude(not_before__gt=now).filter(pass_next=False)
     made = []
     for person in waiting.order_by("?")[: max(0, room)]:
-        position = position_of_application_place(job.id, person.ticket or 0, person.tie or 0)
-        forecast = forecast_wait_at_position(known, position)
+        position = find_position(job.id, person.ticket or 0, person.tie or 0)
+        forecast = interpolate_wait(known, position)
         if forecast is not None:
             made.append(
                 ForecastStatement(
@@ -339,7 +339,7 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     return len(made)
 
 
-def _known_forecasts_to_state(row: JobForecast) -> dict[int, Forecast]:
+def _known_positions(row: JobForecast) -> dict[int, Forecast]:
     return {int(position): Forecast(*each) for position, each in row.positions.items()}
 
 
@@ -351,11 +351,11 @@ EVERY_TEN_MINUTES = "*/10 * * * *"
 
 
 @task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=540, max_attempts=3, cap=1)
-def update_forecasts_in_task() -> dict[str, int]:
+def refresh() -> dict[str, int]:
     """Make new forecasts, and note which of the earlier ones came true."""
-    return update_forecast_statements()
+    return update_statements()
 
 
-def ensure_forecast_task() -> None:
+def ensure_forecasting() -> None:
     """Create the schedule. Safe to call at every start and from many processes at once."""
-    schedules.ensure_schedule("Forecasts", EVERY_TEN_MINUTES, KEY)
+    schedules.ensure("Forecasts", EVERY_TEN_MINUTES, KEY)

@@ -20,11 +20,11 @@ from django.db import connection
 from django.db.models import F, Max, Sum
 
 from jobs.models import Job, JobStatus
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.database.replica import reads_replica
 from pipeline.figures.series import DAYS, Week
-from pipeline.line.removed_logs import refuse_removed_log_of
-from pipeline.selectors.past import past_seq_at
+from pipeline.line import removed_logs
+from pipeline.selectors import past
 
 # How many events are read at most, of one job or of all jobs of a company together.
 MOST_EVENTS = 50_000
@@ -91,7 +91,7 @@ class IdleSeatLedger:
         )
 
 
-def fold_idle_seats(
+def fold(
     states: Sequence[SeatState], misses: Iterable[MissedOffer], edges: Sequence[datetime]
 ) -> list[IdleSeatLedger]:
     """Return the ledger of each span between two neighbouring edges. Pure.
@@ -116,11 +116,11 @@ def fold_idle_seats(
             continue
         while edges[bucket + 1] <= start:
             bucket += 1
-        ledgers[bucket] += _idle_seats_in_state(state, missing, end - start)
+        ledgers[bucket] += _state_ledger(state, missing, end - start)
     return ledgers
 
 
-def _idle_seats_in_state(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
+def _state_ledger(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
     """Return the ledger of a span without changes; `missing` open offers will be missed."""
     if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
         return IdleSeatLedger()
@@ -153,40 +153,40 @@ class IdleSeats:
 
 
 @reads_replica
-def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
+def read_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
     """Return a job's ledger of the last weeks, including the current one, in a few queries.
 
     Raises LogArchived.
     """
-    refuse_removed_log_of(job)
-    now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
-    spans = _last_weeks_of_idle_seats(now, weeks, zone)
+    removed_logs.refuse_known(job)
+    now = max(job.last_event_at, instants.now(ahead_seconds=job.clock_offset_seconds))
+    spans = _last_weeks(now, weeks, zone)
     edges = [*(week.start for week in spans), now]
-    first = max(1, past_seq_at(job.id, edges[0]))
+    first = max(1, past.find_seq(job.id, edges[0]))
     oldest = max(first, job.seq - MOST_EVENTS + 1)
-    ledgers = fold_idle_seats(*_read_states_of_idle_seats({job.id: oldest})[job.id], edges)
+    ledgers = fold(*_read_states({job.id: oldest})[job.id], edges)
     by_week = list(zip(spans, ledgers, strict=True))
     return IdleSeats(
         by_week, oldest > first, lacks_jobs=False, jobs=[(job, sum(ledgers, IdleSeatLedger()))]
     )
 
 
-def idle_seats_in_week(job: Job, week: Week) -> IdleSeatLedger | None:
+def read_week(job: Job, week: Week) -> IdleSeatLedger | None:
     """Return a job's ledger of a week that has ended, or None if its log is too long since then.
 
     A miss after the week counts for the part of its offer that lies in the week. Raises
     LogArchived.
     """
-    refuse_removed_log_of(job)
-    first = max(1, past_seq_at(job.id, week.start))
+    removed_logs.refuse_known(job)
+    first = max(1, past.find_seq(job.id, week.start))
     if job.seq - first >= MOST_EVENTS:
         return None
-    states, misses = _read_states_of_idle_seats({job.id: first})[job.id]
-    return fold_idle_seats(states, misses, [week.start, week.end])[0]
+    states, misses = _read_states({job.id: first})[job.id]
+    return fold(states, misses, [week.start, week.end])[0]
 
 
 @reads_replica
-def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSeats:
+def read_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSeats:
     """Return the ledger of a company's jobs added up, in two or three queries.
 
     At most MOST_JOBS jobs, open and paused ones first, then those that changed last, each with an
@@ -194,9 +194,9 @@ def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSea
     """
     own = Job.objects.filter(company_id=company_id, opened_at__isnull=False)
     latest = own.aggregate(at=Max("last_event_at"), ahead=Max("clock_offset_seconds"))
-    now = database_now(ahead_seconds=latest["ahead"] or 0)
+    now = instants.now(ahead_seconds=latest["ahead"] or 0)
     now = max(now, latest["at"] or now)
-    spans = _last_weeks_of_idle_seats(now, weeks, zone)
+    spans = _last_weeks(now, weeks, zone)
     started = own.exclude(closed_at__lte=spans[0].start).select_related("posting")
     in_order = started.order_by(F("closed_at").asc(nulls_first=True), "-last_event_at")
     jobs = list(in_order[: MOST_JOBS + 1])
@@ -204,12 +204,12 @@ def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSea
     edges = [*(week.start for week in spans), now]
     share = MOST_EVENTS // max(1, len(jobs))
     firsts = {job.id: max(1, job.seq - share + 1) for job in jobs}
-    read = _read_states_of_idle_seats(firsts) if jobs else {}
+    read = _read_states(firsts) if jobs else {}
     sums, by_job = [IdleSeatLedger() for _ in spans], []
     for job in jobs:
         states, misses = read[job.id]
         is_cut = is_cut or (firsts[job.id] > 1 and states[0].at > edges[0])
-        ledgers = fold_idle_seats(states, misses, edges)
+        ledgers = fold(states, misses, edges)
         by_job.append((job, sum(ledgers, IdleSeatLedger())))
         sums = [one + other for one, other in zip(sums, ledgers, strict=True)]
     return IdleSeats(
@@ -217,13 +217,13 @@ def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSea
     )
 
 
-def count_events_for_idle_seats(company_id: UUID) -> int:
+def count_events(company_id: UUID) -> int:
     """Return how many events of a company its ledger may read."""
     total = Job.objects.filter(company_id=company_id).aggregate(seqs=Sum("seq"))["seqs"]
     return min(MOST_EVENTS, total or 0)
 
 
-def _last_weeks_of_idle_seats(now: datetime, weeks: int, zone: str) -> list[Week]:
+def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
     today = now.astimezone(ZoneInfo(zone)).date()
     monday = today - timedelta(days=today.weekday())
     spans = [Week(monday - timedelta(days=DAYS * back), zone) for back in reversed(range(weeks))]
@@ -264,7 +264,7 @@ ORDER BY job_id, row.seq
 """
 
 
-def _read_states_of_idle_seats(
+def _read_states(
     firsts: Mapping[UUID, int],
 ) -> dict[UUID, tuple[list[SeatState], list[MissedOffer]]]:
     with connection.cursor() as cursor:

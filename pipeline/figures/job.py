@@ -21,8 +21,8 @@ from pipeline.database.replica import reads_replica
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Outcome, Status
+from pipeline.line import removed_logs
 from pipeline.line.clock import read_company_clock
-from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Contest, Event
 
 
@@ -49,17 +49,17 @@ class ConversionTotals:
     @property
     def applied_to_seated(self) -> float | None:
         """Return the share of the applications that were ever ACTIVE."""
-        return share_in_job_totals(self.seated, self.applied)
+        return compute_share(self.seated, self.applied)
 
     @property
     def seated_to_hired(self) -> float | None:
         """Return the share of those that were hired."""
-        return share_in_job_totals(self.hired, self.seated)
+        return compute_share(self.hired, self.seated)
 
     @property
     def applied_to_hired(self) -> float | None:
         """Return the share of the applications that were hired."""
-        return share_in_job_totals(self.hired, self.applied)
+        return compute_share(self.hired, self.applied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class JobTotals:
 
         Offers that ended otherwise (withdrawn, decided, closed out) or still run do not count.
         """
-        return share_in_job_totals(
+        return compute_share(
             self.acknowledged, self.acknowledged + self.decay_events + self.lapse_events
         )
 
@@ -116,12 +116,12 @@ class JobTotals:
 WEEK_SECONDS = 7 * 24 * 3_600
 
 
-def share_in_job_totals(part: int, whole: int) -> float | None:
+def compute_share(part: int, whole: int) -> float | None:
     """Return a part of a whole, from 0 to 1, to four digits; None if the whole is 0."""
     return round(part / whole, 4) if whole else None
 
 
-def _quantiles_in_job_totals(column: str, source: str) -> str:
+def _quantile_sql(column: str, source: str) -> str:
     """Return SQL for average, median and 90th percentile, rounded."""
     numbers = f"""
         round(avg({column}), 3)::float8 AS average,
@@ -131,7 +131,7 @@ def _quantiles_in_job_totals(column: str, source: str) -> str:
     return f"(SELECT to_jsonb(spread) FROM (SELECT {numbers} FROM {source}) spread)"  # noqa: S608
 
 
-def _tally_in_job_totals(column: str) -> str:
+def _tally_sql(column: str) -> str:
     counted = f"SELECT {column}, count(*) AS n FROM people GROUP BY {column}"  # noqa: S608
     return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
 
@@ -176,9 +176,9 @@ WITH clock AS MATERIALIZED (
            sum(seconds * greatest(0, seats - held)) FILTER (WHERE waiting > 0) AS with_people
     FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
 )
-SELECT count(*), {_tally_in_job_totals("status")}, {_tally_in_job_totals("outcome")},
-       {_quantiles_in_job_totals("seconds", "people")},
-       {_quantiles_in_job_totals("seconds", "answers")},
+SELECT count(*), {_tally_sql("status")}, {_tally_sql("outcome")},
+       {_quantile_sql("seconds", "people")},
+       {_quantile_sql("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
        count(*) FILTER (WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),
@@ -198,19 +198,19 @@ FROM told
 
 
 @reads_replica
-def totals_of_job(job_id: UUID) -> JobTotals:
+def read_totals(job_id: UUID) -> JobTotals:
     """Return a job's figures, in one query. Raises JobNotFound, LogArchived."""
     with connection.cursor() as cursor:
         cursor.execute(_ADD_UP, {"job": job_id})
         events, *row = cursor.fetchone()
     if not events:  # a log starts with JOB_CREATED
-        refuse_removed_log(job_id)
+        removed_logs.refuse(job_id)
         raise JobNotFound
     statuses, outcomes, to_promotion, to_acknowledge, acknowledged, decayed, lapsed = row[:7]
     applied, seated, hired, freed, open_seconds, idle, idle_with_people, now = row[7:]
     return JobTotals(
-        by_status=_job_totals_by_word(Status, statuses),
-        by_outcome=_job_totals_by_word(Outcome, outcomes),
+        by_status=_word_counts(Status, statuses),
+        by_outcome=_word_counts(Outcome, outcomes),
         to_promotion=Durations(**json.loads(to_promotion)),
         to_acknowledge=Durations(**json.loads(to_acknowledge)),
         acknowledged=acknowledged,
@@ -225,7 +225,7 @@ def totals_of_job(job_id: UUID) -> JobTotals:
     )
 
 
-def _job_totals_by_word(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
+def _word_counts(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
     found = json.loads(counted or "{}")  # a raw cursor returns jsonb as text
     return {word.value: found.get(word.value, 0) for word in words}
 
@@ -285,7 +285,7 @@ GROUP BY 1, 2
 """
 
 
-def public_facts_of(job: Job) -> PublicCounts:
+def read_public_facts(job: Job) -> PublicCounts:
     """Return the counts of a job's last MOST_EVENTS events, at most KEPT_SECONDS old.
 
     Raises LogArchived.
@@ -300,7 +300,7 @@ def public_facts_of(job: Job) -> PublicCounts:
         rows = cursor.fetchall()
     first = Event.objects.filter(job_id=job.id, seq=after + 1).values_list("at", flat=True).first()
     if first is None:
-        refuse_removed_log(job.id)
+        removed_logs.refuse(job.id)
     open_contests = Contest.objects.filter(job_id=job.id, answer="")
     now = read_company_clock(job.company_id).now
     counts = {(event, reason): count for event, reason, count in rows}

@@ -11,25 +11,21 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from django.db.models.functions import Now
 
 from jobs.models import Job, JobStatus
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, LogArchived, ScheduleNotFound
-from pipeline.figures.idle_seats import idle_seats_in_week
-from pipeline.figures.series import Week, week_of_job
+from pipeline.figures import idle_seats, series
+from pipeline.figures.series import Week
 from pipeline.models import WeeklyReport
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pages import Page
-from pipeline.work.schedules import (
-    Plan,
-    change_company_schedule,
-    create_company_schedule,
-    delete_company_schedule,
-)
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
+from tasks import time_zones
 from tasks.errors import Discard, Fatal
 from tasks.models import Schedule, Status, Task
 from tasks.registry import task_type
 from tasks.signature import JsonSchema
-from tasks.time_zones import is_known_time_zone
 
 KEY = "report.weekly"
 # How many of a company's last tasks are searched for a job's last report.
@@ -37,7 +33,7 @@ LOOKED_AT = 200
 
 
 @reads_replica
-def read_reports(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
+def read_page(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
     """Return a job's reports, last week first, in one query. `before` continues after a week."""
     reports = WeeklyReport.objects.filter(job_id=job_id)
     if before:
@@ -55,7 +51,7 @@ class ReportWithNeighbours:
 
 
 @reads_replica
-def read_report(job_id: UUID, week: date) -> ReportWithNeighbours | None:
+def read(job_id: UUID, week: date) -> ReportWithNeighbours | None:
     """Return a job's report for the week that begins on a day, in three queries.
 
     Returns None if there is none.
@@ -72,7 +68,7 @@ def read_report(job_id: UUID, week: date) -> ReportWithNeighbours | None:
     )
 
 
-def read_last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
+def read_last_task(company_id: UUID, job_id: UUID) -> Task | None:
     """Return a job's last report task, in one query.
 
     Returns None if there is no recent one.
@@ -84,7 +80,7 @@ def read_last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
     return of_job.order_by("-id").first()
 
 
-def is_report_being_made(task: Task | None) -> bool:
+def is_being_made(task: Task | None) -> bool:
     """Return True unless the task has ended."""
     return task is not None and task.status in (Status.PENDING, Status.RUNNING, Status.CANCELLING)
 
@@ -95,17 +91,17 @@ def is_report_being_made(task: Task | None) -> bool:
 MONDAY_MORNING = "0 8 * * 1"
 
 
-def report_schedule_id(job_id: UUID) -> UUID:
+def schedule_id(job_id: UUID) -> UUID:
     """Return the id of the schedule that makes a job's reports. A job has at most one."""
     return uuid5(NAMESPACE_OID, f"{KEY} {job_id}")
 
 
-def report_schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
+def read_schedule(company_id: UUID, job_id: UUID) -> Schedule | None:
     """Return the schedule that makes a job's reports, or None, in one query."""
-    return Schedule.objects.filter(id=report_schedule_id(job_id), owner_id=company_id).first()
+    return Schedule.objects.filter(id=schedule_id(job_id), owner_id=company_id).first()
 
 
-def schedule_reports(job: Job, *, zone: str, actor: str) -> None:
+def schedule_weekly(job: Job, *, zone: str, actor: str) -> None:
     """Schedule the report for every Monday at 08:00 in a time zone; safe to call again."""
     plan = Plan(
         name=f"Weekly report of {job.posting.title}"[:200],
@@ -114,21 +110,19 @@ def schedule_reports(job: Job, *, zone: str, actor: str) -> None:
         zone=zone,
         payload={"job_id": str(job.id), "zone": zone},
     )
-    own, company_id = report_schedule_id(job.id), job.company_id
-    made = create_company_schedule(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
+    own, company_id = schedule_id(job.id), job.company_id
+    made = schedules.create(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
     if (made.zone, made.enabled) != (zone, True):
         changes = {"zone": zone, "payload": plan.payload, "cron": plan.cron, "enabled": True}
-        change_company_schedule(
-            company_id=company_id, schedule_id=own, changes=changes, actor=actor
-        )
+        schedules.change(company_id=company_id, schedule_id=own, changes=changes, actor=actor)
 
 
-def delete_report_schedule(company_id: UUID, job_id: UUID, *, actor: str = "site") -> None:
+def delete_schedule(company_id: UUID, job_id: UUID, *, actor: str = "site") -> None:
     """Delete the schedule that makes a job's reports, if there is one."""
     with suppress(ScheduleNotFound):
-        delete_company_schedule(
+        schedules.delete(
             company_id=company_id,
-            schedule_id=report_schedule_id(job_id),
+            schedule_id=schedule_id(job_id),
             actor=actor,
         )
 
@@ -148,7 +142,7 @@ class JobOver(NothingToReport):
     """The job was closed and everyone had been decided on, so nothing more could happen."""
 
 
-def make_weekly_report(
+def make(
     *, job_id: UUID, company_id: UUID, week: date | None = None, zone: str = "UTC"
 ) -> WeeklyReport:
     """Make the report of a job's week that begins on a Monday, compared with the week before.
@@ -161,17 +155,17 @@ def make_weekly_report(
     job = read_job(job_id)
     if job.company_id != company_id:
         raise JobNotFound
-    now = database_now(ahead_seconds=job.clock_offset_seconds)
-    chosen = _week_to_report(week, zone, now)
+    now = instants.now(ahead_seconds=job.clock_offset_seconds)
+    chosen = _requested_week(week, zone, now)
     if chosen.monday < job.created_at.date() - timedelta(days=9) or chosen.end <= job.created_at:
         raise NothingToReport("the job was created after that week")
     people = job.active_count + job.pending_count + job.waitlist_count
     if job.status == JobStatus.CLOSED and not people and job.last_event_at < chosen.start:
         raise JobOver("the job was over before that week")
-    figures, before = week_of_job(job_id, chosen), week_of_job(job_id, chosen.before)
+    figures, before = series.read_week(job_id, chosen), series.read_week(job_id, chosen.before)
     for counted, each in ((figures, chosen), (before, chosen.before)):
         if counted is not None:
-            ledger = idle_seats_in_week(job, each)
+            ledger = idle_seats.read_week(job, each)
             counted["idle_seats"] = ledger and ledger.seconds()
     WeeklyReport.objects.bulk_create(
         [
@@ -190,9 +184,9 @@ def make_weekly_report(
     return WeeklyReport.objects.get(job_id=job_id, week=chosen.monday)
 
 
-def _week_to_report(monday: date | None, zone: str, now: datetime) -> Week:
+def _requested_week(monday: date | None, zone: str, now: datetime) -> Week:
     """Return the requested week. Raises BadWeek unless it is over."""
-    if not is_known_time_zone(zone):
+    if not time_zones.is_known(zone):
         raise BadWeek(f"there is no time zone {zone!r}")
     last = Week.last_whole(now, zone)
     if monday is None:
@@ -214,7 +208,7 @@ def _week_to_report(monday: date | None, zone: str, now: datetime) -> Week:
     max_attempts=5,
     cap=2,
 )
-def report_weekly_in_task(
+def make_weekly(
     owner_id: UUID,
     job_id: UUID,
     week: Annotated[date, JsonSchema(format="week")] | None = None,
@@ -227,15 +221,15 @@ def report_weekly_in_task(
     Without a week, it is the last whole one in that zone. Without a zone, it is UTC.
     """
     try:
-        report = make_weekly_report(job_id=job_id, company_id=owner_id, week=week, zone=zone)
+        report = make(job_id=job_id, company_id=owner_id, week=week, zone=zone)
     except JobNotFound as error:  # deleted, too: a draft with a schedule
-        delete_report_schedule(owner_id, job_id)
+        delete_schedule(owner_id, job_id)
         raise Fatal(str(error)) from None
     # The request is wrong, not the type, so its breaker counts no failure.
     except (BadWeek, LogArchived) as error:
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):
-            delete_report_schedule(owner_id, job_id)
+            delete_schedule(owner_id, job_id)
         raise Discard(str(error)) from None
     return {"week": report.week.isoformat(), "events": report.figures["week"]["events"]}

@@ -17,12 +17,12 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from jobs.models import Job, JobStatus
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.database.replica import reads_replica
 from pipeline.domain.states import EventType
-from pipeline.line.removed_logs import refuse_removed_log, refuse_removed_log_of
+from pipeline.line import removed_logs
 from pipeline.models import Application, ApplicationRow, Event
-from pipeline.selectors.past import past_seq_at
+from pipeline.selectors import past
 
 # How many of a log's last events are read at most: about half a second of work.
 MOST_EVENTS = 50_000
@@ -79,23 +79,23 @@ class Series:
 
 
 @reads_replica
-def job_series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
+def read_series(job: Job, *, back: timedelta | None, zone: str) -> Series:
     """Return a job's figures for the last `back`, or for all time, in three or four queries.
 
     `zone` names the time zone of the hours. Raises LogArchived.
     """
-    refuse_removed_log_of(job)
-    now = database_now(ahead_seconds=job.clock_offset_seconds)
+    removed_logs.refuse_known(job)
+    now = instants.now(ahead_seconds=job.clock_offset_seconds)
     is_over = job.status == JobStatus.CLOSED and not (job.pending_count or job.waitlist_count)
     end = job.last_event_at if is_over else max(now, job.last_event_at)
     start = job.created_at if back is None else max(job.created_at, end - back)
-    first = 1 if back is None else max(1, past_seq_at(job.id, start))
+    first = 1 if back is None else max(1, past.find_seq(job.id, start))
     oldest = job.seq - MOST_EVENTS + 1
     is_cut = first < oldest
     if is_cut:
         first = oldest
         start = Event.objects.values_list("at", flat=True).get(job_id=job.id, seq=first)
-    return _read_job_series(job, _Span(first, start, end, is_cut), zone)
+    return _read_span(job, _Span(first, start, end, is_cut), zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ FROM spans
 """
 
 
-def _read_job_series(job: Job, span: _Span, zone: str) -> Series:
+def _read_span(job: Job, span: _Span, zone: str) -> Series:
     values: dict[str, Any] = {
         "job": job.id,
         "first": span.first,
@@ -193,23 +193,23 @@ def _read_job_series(job: Job, span: _Span, zone: str) -> Series:
     with connection.cursor() as cursor:
         cursor.execute(_READ_POINTS, values)
         points, answers, waits, hours, events, answered, missed, *times = cursor.fetchone()
-    grouped = _series_value(waits, {})
+    grouped = _parse_value(waits, {})
     return Series(
         start=span.start,
         end=span.end,
         is_cut=span.is_cut,
         events=events,
-        points=[Point(datetime.fromisoformat(at), *row) for at, *row in _series_value(points, [])],
-        answers=_series_value(answers, []),
+        points=[Point(datetime.fromisoformat(at), *row) for at, *row in _parse_value(points, [])],
+        answers=_parse_value(answers, []),
         answered=answered,
         missed=missed,
         waits=[grouped.get(str(edge), 0) for edge in range(len(WAIT_EDGES) + 1)],
-        misses_by_hour={int(hour): n for hour, n in _series_value(hours, {}).items()},
+        misses_by_hour={int(hour): n for hour, n in _parse_value(hours, {}).items()},
         seat_time=SeatTime(*[seconds or 0.0 for seconds in times]),
     )
 
 
-def _series_value(told: str | None, nothing: Any) -> Any:
+def _parse_value(told: str | None, nothing: Any) -> Any:
     """Parse a jsonb value, which a raw cursor returns as text."""
     found = json.loads(told) if told else None
     return nothing if found is None else found
@@ -385,7 +385,7 @@ SELECT jsonb_build_object(
 """
 
 
-def week_of_job(job_id: UUID, week: Week) -> dict[str, Any] | None:
+def read_week(job_id: UUID, week: Week) -> dict[str, Any] | None:
     """Return a job's figures for a week, as JSON values, in three queries.
 
     Counts are of events. Times are in seconds, or None without data; `seat_seconds` are seconds
@@ -393,10 +393,10 @@ def week_of_job(job_id: UUID, week: Week) -> dict[str, Any] | None:
     has [time, seats held, people waiting, seats], each valid from its time. Returns None if the job
     was created after that week. Raises FutureMoment for a week that has not ended.
     """
-    last = past_seq_at(job_id, week.end - _TICK)
+    last = past.find_seq(job_id, week.end - _TICK)
     if not last:
         return None
-    first = max(1, past_seq_at(job_id, week.start - _TICK))
+    first = max(1, past.find_seq(job_id, week.start - _TICK))
     values: dict[str, Any] = {
         "job": job_id,
         "first": first,
@@ -455,7 +455,7 @@ ORDER BY seq LIMIT %(most)s
 """
 
 
-def position_history_of(application: Application | ApplicationRow) -> list[PositionStep] | None:
+def read_position_history(application: Application | ApplicationRow) -> list[PositionStep] | None:
     """Return each change of an application's position, oldest first, in one query.
 
     Changes of other people at the same time are one step. Returns None if the log has more than
@@ -465,17 +465,17 @@ def position_history_of(application: Application | ApplicationRow) -> list[Posit
         cursor.execute(_READ_POSITIONS, {"job": application.job_id, "most": MOST_EVENTS + 1})
         rows = cursor.fetchall()
     if not rows:
-        refuse_removed_log(application.job_id)
+        removed_logs.refuse(application.job_id)
     if len(rows) > MOST_EVENTS:
         return None
     logged = (
         LoggedPlace(seq, at, who, event, (ticket, tie) if waits else None, took_back)
         for seq, at, who, event, waits, ticket, tie, took_back in rows
     )
-    return steps_of_position(logged, application.id)
+    return position_steps(logged, application.id)
 
 
-def steps_of_position(events: Iterable[LoggedPlace], me: UUID) -> list[PositionStep]:
+def position_steps(events: Iterable[LoggedPlace], me: UUID) -> list[PositionStep]:
     """Return the changes of one application's position. Pure."""
     places: dict[UUID, tuple[int, int]] = {}
     mine: tuple[int, int] | None = None

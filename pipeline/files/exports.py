@@ -22,9 +22,10 @@ from jobs.models import Job
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFileNotFound
 from pipeline.domain.place import PUBLISHED
-from pipeline.files.stored import FileWriter, remove_written_files
-from pipeline.line.event_log import exported_log_row, logged_time
-from pipeline.line.removed_logs import refuse_removed_log, refuse_removed_log_of
+from pipeline.files import stored
+from pipeline.files.stored import FileWriter
+from pipeline.line import removed_logs
+from pipeline.line.event_log import exported_row, logged_time
 from pipeline.models import Application, Event, StoredFile
 from pipeline.selectors.jobs import read_job
 from tasks.context import Context
@@ -91,7 +92,7 @@ ORDER BY a.applied_at, a.id
 """  # noqa: S608  columns that stand in the code
 
 
-def exported_rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
+def read_application_rows(job_id: UUID) -> Iterator[tuple[Any, ...]]:
     """Return every application to a job in the order of APPLICATION_COLUMNS, oldest first.
 
     As of one instant: the database keeps the result of the single statement until it has been read.
@@ -102,7 +103,7 @@ def exported_rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
             yield from rows
 
 
-def exported_rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
+def read_log_rows(job_id: UUID, head: int) -> Iterator[Event]:
     """Yield a job's log up to a seq, oldest first.
 
     Log rows never change, so this reads the log as of one instant. Raises LogArchived.
@@ -116,7 +117,7 @@ def exported_rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
     last = 0
     while last < head:
         if not (rows := read_slice_of_exported_rows(last)):
-            refuse_removed_log(job_id)
+            removed_logs.refuse(job_id)
             return
         yield from rows
         last = rows[-1].seq
@@ -176,7 +177,7 @@ def is_known_format(what: str, format: str) -> bool:
     return what in _ROWS and format in TYPES
 
 
-def formatted_file_name(job: Job, what: str, format: str) -> str:
+def formatted_name(job: Job, what: str, format: str) -> str:
     """Return a file's name: the job's title, the content and the time, in ASCII letters."""
     title = slugify(job.posting.title)[:60] or "job"
     return f"{title}-{what}-{timezone.localtime():%Y-%m-%d-%H%M}.{format}"
@@ -251,14 +252,14 @@ def undo_defused_csv_text(text: str) -> str:
 
 
 def _format_applications(job: Job) -> Iterator[Row]:
-    for row in exported_rows_of_applications(job.id):
+    for row in read_application_rows(job.id):
         values = [logged_time(value) if isinstance(value, datetime) else value for value in row]
         plain = [str(value) if isinstance(value, UUID) else value for value in values]
         yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
 
 
 def _format_log(job: Job) -> Iterator[Row]:
-    return map(exported_log_row, exported_rows_of_log(job.id, job.seq))
+    return map(exported_row, read_log_rows(job.id, job.seq))
 
 
 _ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {
@@ -290,7 +291,7 @@ class _Counted:
             yield line
 
 
-def write_export(
+def write(
     *,
     job_id: UUID,
     company_id: UUID,
@@ -311,13 +312,13 @@ def write_export(
     if job.company_id != company_id:
         raise JobNotFound
     if what == "log":
-        refuse_removed_log_of(job)
+        removed_logs.refuse_known(job)
     writer = FileWriter.begin(
         file_id=uuid5(NAMESPACE_OID, f"export {task_id}"),  # the same at every attempt
         company_id=company_id,
         job_id=job_id,
         task_id=task_id,
-        name=formatted_file_name(job, what, format),
+        name=formatted_name(job, what, format),
         content_type=TYPES[format],
     )
     # The approximate number of rows: the line keeps moving while it is read.
@@ -325,9 +326,7 @@ def write_export(
     counted = _Counted(formatted_lines(job, what, format), rows=-1 if format == "csv" else 0)
     for piece in formatted_pieces(counted, characters=PIECE, first_at_once=False):
         if is_cancelled():
-            remove_written_files(
-                StoredFile.objects.filter(id=writer.file_id, company_id=company_id)
-            )
+            stored.remove(StoredFile.objects.filter(id=writer.file_id, company_id=company_id))
             return None
         writer.write(piece)
         tell(counted.rows, max(total, counted.rows))
@@ -348,26 +347,26 @@ Format = Literal["csv", "jsonl"]
 
 
 @task_type(key="applications.export", **LIMITS)
-def export_applications_in_task(
+def write_applications(
     context: Context, owner_id: UUID, job_id: UUID, format: Format
 ) -> dict[str, Any] | None:
     """Write every application to a job to a file: {"file_id", "rows"}."""
-    return _export_in_task("applications", context, owner_id, job_id, format)
+    return _run("applications", context, owner_id, job_id, format)
 
 
 @task_type(key="log.export", **LIMITS)
-def export_log_in_task(
+def write_log(
     context: Context, owner_id: UUID, job_id: UUID, format: Format
 ) -> dict[str, Any] | None:
     """Write a job's log with its hashes to a file: {"file_id", "rows"}."""
-    return _export_in_task("log", context, owner_id, job_id, format)
+    return _run("log", context, owner_id, job_id, format)
 
 
-def _export_in_task(
+def _run(
     what: str, context: Context, owner_id: UUID, job_id: UUID, format: Format
 ) -> dict[str, Any] | None:
     try:
-        file = write_export(
+        file = write(
             job_id=job_id,
             company_id=owner_id,
             what=what,

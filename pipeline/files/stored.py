@@ -17,7 +17,7 @@ from pipeline.models import StoredFile, StoredPart
 from tasks.advisory_locks import BEGIN_FILE
 
 
-def read_stored_file(company_id: UUID, file_id: UUID) -> StoredFile:
+def read(company_id: UUID, file_id: UUID) -> StoredFile:
     """Return a file that was made for a company to download. Raises StoredFileNotFound.
 
     Incomplete and expired files count as not found.
@@ -30,7 +30,7 @@ def read_stored_file(company_id: UUID, file_id: UUID) -> StoredFile:
     return found
 
 
-def read_file_pieces(file_id: UUID) -> Iterator[bytes]:
+def read_pieces(file_id: UUID) -> Iterator[bytes]:
     """Yield a file part by part, with one part in memory and one short query each.
 
     Raises StoredFileNotFound if the file is removed while it is read (it expired, or someone in it
@@ -77,21 +77,21 @@ INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
 """
 
 
-def write_file_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
+def write_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
     """Store parts of a file, each with its number."""
     with connection.cursor() as cursor, connection.wrap_database_errors:
         rows = [(file_id, number, data) for number, data in parts]
         psycopg.Cursor(cursor.connection).executemany(_KEEP, rows)
 
 
-def hold_file_writes() -> None:
+def hold_writes() -> None:
     """Block new files until this transaction ends. Their writers then read its changes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [BEGIN_FILE])
 
 
 @transaction.atomic
-def remove_written_files(files: QuerySet[StoredFile]) -> None:
+def remove(files: QuerySet[StoredFile]) -> None:
     """Remove files and their parts, even files that are being written.
 
     A writer of a part locks its file first, so no part is added in between.
@@ -135,7 +135,7 @@ class FileWriter:
             refuse_beyond_quota(company_id)
             with connection.cursor() as cursor:  # waits until a running erasure is over
                 cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
-            remove_written_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
+            remove(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
                 id=file_id,
                 company_id=company_id,
@@ -176,7 +176,7 @@ class FileWriter:
             with transaction.atomic():
                 if not self._mine.select_for_update().exists():  # another run began the file again
                     raise StoredFileNotFound
-                write_file_parts(self.file_id, [(self._number, data[:end])])
+                write_parts(self.file_id, [(self._number, data[:end])])
             self._number += 1
             self._size_bytes += end
             data = data[end:]

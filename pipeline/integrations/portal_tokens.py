@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
 
-from applicants.tokens import token_digest
+from applicants import tokens
 from jobs.errors import ApiKeyNotFound
 from tasks.sql.prepared import PreparedStatement
 
@@ -70,7 +70,7 @@ VALUES (%s, %s, %s, %s, clock_timestamp() + %s * interval '1 second') RETURNING 
 
 
 @transaction.atomic
-def grant_portal_token(
+def grant(
     *, key_id: UUID, applicant_id: UUID, lifetime_seconds: int = USUAL_SECONDS
 ) -> GrantedPortalToken:
     """Make a token for one person. It cannot be shown again.
@@ -81,7 +81,7 @@ def grant_portal_token(
     if not SHORTEST_SECONDS <= lifetime_seconds <= LONGEST_SECONDS:
         raise ValueError(f"a portal token cannot live for {lifetime_seconds} seconds")
     token, token_id = PREFIX + secrets.token_urlsafe(32), uuid7()
-    digest = token_digest(token)
+    digest = tokens.digest(token)
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_KEY, [key_id])
         if not cursor.rowcount:

@@ -135,7 +135,7 @@ class RequestLog:
             while self._waiting:
                 notes = [self._waiting.popleft() for _ in range(min(len(self._waiting), BATCH))]
                 try:
-                    write_request_notes(notes)
+                    store_notes(notes)
                 except (OperationalError, InterfaceError, ClusterError) as error:
                     self._waiting.extendleft(reversed(notes))
                     connection.close()
@@ -161,7 +161,7 @@ class RequestLog:
 
 
 @transaction.atomic
-def write_request_notes(notes: Sequence[RequestNote]) -> None:
+def store_notes(notes: Sequence[RequestNote]) -> None:
     """Write notes in one statement, without waiting for the disk."""
     now = time.monotonic()
     columns = (
@@ -183,13 +183,13 @@ request_log = RequestLog()
 os.register_at_fork(after_in_child=request_log._reset)
 
 
-def start_request_log() -> None:
+def start() -> None:
     """Record the requests of keys that this process answers, including the last one."""
     request_log.is_on = True
     atexit.register(request_log.flush)
 
 
-def logged_requests_of_key(
+def read_page(
     key_id: UUID, *, status_class: StatusClass | None, after: int | None, limit: int
 ) -> Page[RequestRecord]:
     """Return a page of a key's requests, newest first, in one query."""

@@ -120,25 +120,23 @@ def _admit_own_application(
     The person cannot be erased before this change is committed.
     """
     application = read_locked_application(job, application_id)
-    admit_as_verified(job, application, actor=actor)
+    admit_verified(job, application, actor=actor)
     if name != application.name:
         Application.objects.filter(id=application.id).update(name=name)
         application.name = name
     return application
 
 
-def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor) -> None:
+def admit_verified(job: LockedJob, application: Application, *, actor: Actor) -> None:
     """Make a waiting application of a settled line eligible, and offer it a free seat.
 
     After settling, a seat is free only if nobody else is eligible. Raises IllegalMove.
     """
     entry = make_move(job, application, Move.VERIFY, actor=actor)
-    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
+    offer_free_seat(job, application, cause_seq=entry.seq)
 
 
-def offer_free_seat_on_admission(
-    job: LockedJob, application: Application, *, cause_seq: int
-) -> None:
+def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int) -> None:
     """Offer a seat that is free in a settled line to a person who has just become eligible.
 
     If the walk to the next in line is unfinished, it reaches this person in their turn.
@@ -189,7 +187,7 @@ def give_missed_place_back(
         cause_seq=miss.seq,
         facts=facts,
     )
-    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
+    offer_free_seat(job, application, cause_seq=entry.seq)
     return entry
 
 

@@ -40,20 +40,20 @@ class CompanyClock(NamedTuple):
 
 def read_company_clock(company_id: UUID) -> CompanyClock:
     """Return a company's clock, in one query. The company exists."""
-    return _company_clock(_READ, company_id)
+    return _fetch(_READ, company_id)
 
 
 def hold_company_clock(company_id: UUID) -> CompanyClock:
     """Return a company's clock, which cannot be moved before this transaction ends."""
-    return _company_clock(_HOLD.format(lock="SHARE"), company_id)
+    return _fetch(_HOLD.format(lock="SHARE"), company_id)
 
 
 def lock_company_clock(company_id: UUID) -> CompanyClock:
     """Return a company's clock, to move it. No job is created before this transaction ends."""
-    return _company_clock(_HOLD.format(lock="NO KEY UPDATE"), company_id)
+    return _fetch(_HOLD.format(lock="NO KEY UPDATE"), company_id)
 
 
-def _company_clock(statement: str, company_id: UUID) -> CompanyClock:
+def _fetch(statement: str, company_id: UUID) -> CompanyClock:
     with connection.cursor() as cursor:
         cursor.execute(statement, [company_id])
         return CompanyClock(*cursor.fetchone())

@@ -36,7 +36,7 @@ class LogEntry:
 
     def sealed(self) -> LogEntry:
         """Return this row with its hash."""
-        self.hash = chained_log_hash(self.prev_hash, self)
+        self.hash = chained_hash(self.prev_hash, self)
         return self
 
 
@@ -50,12 +50,12 @@ def parse_logged_time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def chained_log_hash(prev_hash: bytes, row: Any) -> bytes:
+def chained_hash(prev_hash: bytes, row: Any) -> bytes:
     """Return the SHA-256 of the previous hash and the canonical form of this LogEntry or Event."""
-    return sha256(prev_hash + canonical_log_row(row)).digest()
+    return sha256(prev_hash + canonical_row(row)).digest()
 
 
-def canonical_log_row(row: Any) -> bytes:
+def canonical_row(row: Any) -> bytes:
     """Encode what a row's hash covers: every field except the row's id and the two hashes.
 
     Sorted keys, no spaces, UTF-8, whole numbers, times in UTC with microseconds, no floats.
@@ -80,15 +80,15 @@ def canonical_log_row(row: Any) -> bytes:
     return _to_json(facts).encode()
 
 
-def exported_log_row(row: Any) -> dict[str, Any]:
+def exported_row(row: Any) -> dict[str, Any]:
     """Return a row as exported: the fields that its hash covers, as hashed, and the two hashes."""
     hashes = {"prev_hash": bytes(row.prev_hash).hex(), "hash": bytes(row.hash).hex()}
-    exported: dict[str, Any] = json.loads(canonical_log_row(row)) | hashes
+    exported: dict[str, Any] = json.loads(canonical_row(row)) | hashes
     return exported
 
 
-def parse_exported_log_row(row: dict[str, Any]) -> LogEntry:
-    """Return the row that `exported_log_row` exported. Raises KeyError, TypeError or ValueError."""
+def parse_exported_row(row: dict[str, Any]) -> LogEntry:
+    """Return the row that `exported_row` exported. Raises KeyError, TypeError or ValueError."""
     values: dict[str, Any] = {name: row[name] for name in _EXPORTED_AS_THEY_ARE}
     values |= {name: datetime.fromisoformat(row[name]).astimezone(UTC) for name in _TIMES}
     values |= {name: bytes.fromhex(row[name]) for name in ("prev_hash", "hash")}

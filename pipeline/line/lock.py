@@ -23,7 +23,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.sources import DATABASE, attach_locked_row
 from pipeline.line.sql import APPLICATION_COLUMNS, HOT, TIME_ZONE
 from pipeline.models import Application
-from tasks.sql.prepared import PreparedStatement, Row, run_prepared
+from tasks.sql.prepared import PreparedStatement, Row, run_statements
 
 # While a job's lock is held, every round trip makes all other changes to that job wait. So BEGIN
 # and the first reads travel with the lock, and COMMIT with the write.
@@ -196,8 +196,8 @@ class LockedPeople:
 
 def lock_job(job_id: UUID) -> LockedJob:
     """Lock a job. Raises JobNotFound."""
-    rows, types = run_prepared([LOCK_JOB, READ_WEBHOOK_TYPES], {"job": job_id})
-    return _lock_row_as_job(rows, types)
+    rows, types = run_statements([LOCK_JOB, READ_WEBHOOK_TYPES], {"job": job_id})
+    return _build_job(rows, types)
 
 
 def lock_job_of(
@@ -210,13 +210,13 @@ def lock_job_of(
     """
     before = [LIMIT_LOCK_WAIT] if lock_ms is not None else []
     before += [HOLD_PERSON_OF] if hold_person else []
-    *_, rows, types, found = run_prepared(
+    *_, rows, types, found = run_statements(
         [*before, LOCK_JOB_OF, READ_WEBHOOK_TYPES_OF, READ_APPLICATION],
         {"application": application_id, "lock_timeout": f"{lock_ms}ms"},
     )
     if not found:
         raise ApplicationNotFound
-    job = _lock_row_as_job(rows, types)
+    job = _build_job(rows, types)
     attach_locked_row(job, found[0])
     return job
 
@@ -243,14 +243,14 @@ def lock_job_for(
     before = [*([MAKE_PEOPLE] if emails else []), HOLD_PEOPLE]
     after = [READ_APPLICATIONS] if application_ids else []
     statements = [*before, LOCK_JOB, READ_WEBHOOK_TYPES, READ_PEOPLE, *after]
-    rows, types, people, *found = run_prepared(statements, values)[len(before) :]
-    job = _lock_row_as_job(rows, types)
+    rows, types, people, *found = run_statements(statements, values)[len(before) :]
+    job = _build_job(rows, types)
     for row in found[0] if found else ():
         attach_locked_row(job, row)
     return job, LockedPeople(people)
 
 
-def lock_and_read_people(
+def read_people(
     job: LockedJob, *, applicant_ids: Collection[UUID] = (), emails: Collection[str] = ()
 ) -> LockedPeople:
     """Read people's histories at a locked job, after a settlement that may have changed them."""
@@ -280,15 +280,15 @@ def read_locked_applications(job: LockedJob, application_ids: Collection[UUID]) 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
     rows = LOCK_DUE_JOB.all(**{"except": list(skip)})
-    return _lock_row_as_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
+    return _build_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
 
 
-def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
+def _build_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
     if not rows:
         raise JobNotFound
     row = rows[0]
     hot = dict(zip(HOT, row, strict=False))
-    policy = _lock_row_as_policy(*[hot.pop(name) for name in POLICY_FIELDS])
+    policy = _cached_policy(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
     ahead = timedelta(seconds=hot["clock_offset_seconds"])
     if ahead and hot["next_due_at"]:
@@ -304,7 +304,7 @@ def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
 
 
 @lru_cache(maxsize=1_024)
-def _lock_row_as_policy(*values: Any) -> Policy:
+def _cached_policy(*values: Any) -> Policy:
     """Return the policy, cached: policies are few and frozen, so each is validated once."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))
 

@@ -118,7 +118,7 @@ def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
     return miss
 
 
-def read_place_before_offer(application: Application) -> tuple[int, int]:
+def read_waiting_place(application: Application) -> tuple[int, int]:
     """Return the ticket and tie that a person with an offered seat had, or would have had."""
     [(ticket, tie)] = READ_PLACE_BEFORE_OFFER.all(application=application.id)
     return ticket, tie

@@ -63,10 +63,10 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     application.acknowledge_by = None
     application.deadline_extended = False
     application.status_since = job.now
-    change_status_as_effect(job, application, move)
+    change_status(job, application, move)
 
 
-def change_status_as_effect(job: LockedJob, application: Application, move: Move) -> None:
+def change_status(job: LockedJob, application: Application, move: Move) -> None:
     """Update the fields that change with the status, or with a turn."""
     if move is Move.PASS:  # no miss; the cool-down lets the next in line have the seat
         application.passes_used += 1
@@ -84,13 +84,13 @@ def change_status_as_effect(job: LockedJob, application: Application, move: Move
     elif move is Move.ACKNOWLEDGE:
         application.acknowledged_at = job.now
     elif application.status == Status.WAITLIST:
-        application.ticket, application.tie = ticket_as_effect(job, application.decay_count)
+        application.ticket, application.tie = draw_ticket(job, application.decay_count)
     elif application.status == Status.INACTIVE:
         application.outcome = OUTCOMES[move]
         application.ended_at = job.now
 
 
-def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
+def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
     """Draw the ticket and tie of a person who joins the waitlist with the next event.
 
     Without a miss it is the next ticket, which is then used up. With misses it is penalty_places
@@ -104,7 +104,7 @@ def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
     return job.next_ticket - 1, tie
 
 
-def effects_for_replay(application: Application) -> dict[str, Any]:
+def replayable_effects(application: Application) -> dict[str, Any]:
     """Return an application's data for the log after a move: everything that replay needs."""
     known: dict[str, Any] = {}
     for name, logged, is_time, blank in LOGGED:
@@ -152,13 +152,13 @@ def make_move(
         facts = {**facts, TIME_ZONE: quiet.zone}
     if actor.via_key:
         facts = {**facts, VIA_KEY: str(actor.via_key)}
-    entry = _record_move(
+    entry = _record(
         job,
         EVENTS[move],
         actor=actor,
         application=application,
         statuses=(before, now_in),
-        data={**facts, **effects_for_replay(application)},
+        data={**facts, **replayable_effects(application)},
         cause_seq=cause_seq,
         effective_at=effective_at,
     )
@@ -220,12 +220,10 @@ def make_job_move(
         data["clock_offset_seconds"] = job.clock_offset_seconds
     if job.draw_at is not None:
         data[DRAW_AT] = logged_time(job.draw_at)
-    return _record_move(
-        job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at
-    )
+    return _record(job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at)
 
 
-def _record_move(
+def _record(
     job: LockedJob,
     event: EventType,
     *,

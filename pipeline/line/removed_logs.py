@@ -10,14 +10,14 @@ from pipeline.domain.errors import LogArchived
 from pipeline.models import RemovedLog
 
 
-def log_removed_at(job: Job) -> datetime | None:
+def removal_time(job: Job) -> datetime | None:
     """Return when a job's log was removed, or None. Takes one query, none unless it is closed."""
     if job.status != JobStatus.CLOSED:
         return None
     return RemovedLog.objects.filter(job_id=job.id).values_list("removed_at", flat=True).first()
 
 
-def refuse_removed_log(job_id: UUID) -> None:
+def refuse(job_id: UUID) -> None:
     """Refuse what needs a job's log if it was removed. Raises LogArchived. Takes one query.
 
     Reads call it where they find no event: a log always has one. A change calls it for a closed
@@ -28,7 +28,7 @@ def refuse_removed_log(job_id: UUID) -> None:
         raise LogArchived(on=f"{found:%-d %B %Y}")
 
 
-def refuse_removed_log_of(job: Job) -> None:
+def refuse_known(job: Job) -> None:
     """Do the same for a job that is known: without a query unless it is closed."""
     if job.status == JobStatus.CLOSED:
-        refuse_removed_log(job.id)
+        refuse(job.id)

@@ -16,12 +16,13 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from jobs.models import MAX_CAPACITY, JobStatus
-from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
+from pipeline.domain import draw
+from pipeline.domain.draw import ALGORITHM, drawn_order
 from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import PLANNED_SEATS, SYSTEM, UNVERIFIED, EventType, Move, Status
 from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob, Next
-from pipeline.line.moves import make_job_move, make_move, promote, ticket_as_effect
+from pipeline.line.moves import draw_ticket, make_job_move, make_move, promote
 from pipeline.line.write import write
 from pipeline.models import PlannedSeats
 
@@ -54,7 +55,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
     passes = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
     found = job.source.next_in_line(job, passes=passes)
     if found.people:
-        promote_in_order(job, found, cause_seq)
+        promote_rows(job, found, cause_seq)
     if job.is_walk_unfinished:
         job.note_due(job.now)
     elif job.seats_free and job.people_waiting:
@@ -68,7 +69,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
             job.note_due(end)
 
 
-def promote_in_order(job: LockedJob, found: Next, cause_seq: int | None) -> None:
+def promote_rows(job: LockedJob, found: Next, cause_seq: int | None) -> None:
     """Offer the free seats to the people found, in order."""
     planned = {
         entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
@@ -160,14 +161,14 @@ def draw_if_due(job: LockedJob) -> int | None:
         return None
     read = [job.attach(each) for each in job.source.waiting(job)]
     people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
-    seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now
+    seed, job.drawn_at = draw.seed(bytes(job.chain_head), logged_time(job.now)), job.now
     facts = {"seed": seed.hex(), "algorithm": ALGORITHM, "drawn": len(people)}
     entry = make_job_move(job, EventType.DRAWN, actor=SYSTEM, effective_at=job.draw_at, facts=facts)
     job.head_ticket = job.next_ticket
     why: Any = {"cause_seq": entry.seq, "effective_at": job.draw_at}
     for application_id in drawn_order(seed, job.id, people):
         application = people[application_id]
-        application.ticket, application.tie = ticket_as_effect(job, 0)
+        application.ticket, application.tie = draw_ticket(job, 0)
         make_move(job, application, Move.PLACE, **why)
     job.freed_by.clear()  # the draw opens the seats
     write(job)  # seats are filled in the order that is written
@@ -266,7 +267,7 @@ def _settle_due_now(job: LockedJob) -> None:
     write(job)
 
 
-def settle_closed_job(job: LockedJob) -> None:
+def close_out_batch(job: LockedJob) -> None:
     """Close out and write the next batch of a closed job's line.
 
     The job stays due until nobody is left.
@@ -288,7 +289,7 @@ def settle_open_or_closed_job(job: LockedJob) -> int:
     before = job.seq
     with suppress(ClockMoving, SandboxFull):
         if job.status is JobStatus.CLOSED:
-            settle_closed_job(job)
+            close_out_batch(job)
         else:
             settle_due(job)
     return job.seq - before

@@ -23,11 +23,11 @@ from jobs.policies import Policy
 from pipeline.domain.states import EventType, Status
 from pipeline.line.event_log import GENESIS, LogEntry
 from pipeline.line.locked_job import Due, LockedJob, Next
-from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_place_before_offer
+from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_waiting_place
 from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, TIME_ZONE
 from pipeline.line.write import write_to_database
 from pipeline.models import Application, ApplicationRow, Event, PlannedSeats
-from tasks.sql.prepared import PreparedStatement, Row, run_prepared
+from tasks.sql.prepared import PreparedStatement, Row, run_statements
 
 _WIDTH = len(APPLICATION)
 
@@ -153,7 +153,7 @@ class Database:
 
     def due(self, job: LockedJob) -> Due:
         moment = {"job": job.id, "now": job.now}
-        rows, ((next_at,),), planned = run_prepared(
+        rows, ((next_at,),), planned = run_statements(
             [READ_DUE, READ_NEXT_DEADLINE, READ_DUE_SEATS], moment
         )
         plans = [PlannedSeats.from_db("default", PLANNED, row) for row in planned]
@@ -172,7 +172,7 @@ class Database:
 
     def next_instant(self, job: LockedJob) -> datetime | None:
         since = {"job": job.id, "now": job.last_event_at}
-        found = run_prepared([READ_NEXT_DEADLINE, READ_NEXT_HELD], since)
+        found = run_statements([READ_NEXT_DEADLINE, READ_NEXT_HELD], since)
         return min((at for ((at,),) in found if at), default=None)
 
     def waiting(self, job: LockedJob) -> list[Application]:
@@ -198,7 +198,7 @@ class Database:
         return read_last_miss(application)
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
-        return read_place_before_offer(application)
+        return read_waiting_place(application)
 
     def put_plan(self, plan: PlannedSeats) -> None:
         if plan.times_left:

@@ -19,7 +19,7 @@ APPLICATION_COLUMNS = ", ".join(APPLICATION)
 TIME_ZONE = "(SELECT time_zone FROM applicants_applicant WHERE id = applicant_id)"
 
 
-def sql_people_ahead(ticket: str, tie: str) -> str:
+def count_people_ahead(ticket: str, tie: str) -> str:
     """Return SQL that counts the verified people before a place in the line of `job`.
 
     It counts the nearer side, the people ahead or all the others, on the index of the waitlist's

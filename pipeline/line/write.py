@@ -15,11 +15,11 @@ from django.dispatch import Signal
 
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, sql_people_ahead
+from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, count_people_ahead
 from pipeline.models import Standing
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
-from tasks.sql.prepared import PreparedStatement, Row, run_prepared
+from tasks.sql.prepared import PreparedStatement, Row, run_statements
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ WHERE id = %(id)s
 
 # The positions of people who have just joined the waitlist.
 READ_POSITIONS = PreparedStatement(f"""
-SELECT joined.id, {sql_people_ahead("joined.ticket", "joined.tie")} + 1
+SELECT joined.id, {count_people_ahead("joined.ticket", "joined.tie")} + 1
 FROM jobs_job job, unnest(%(joined)s::uuid[], %(tickets)s::bigint[], %(ties)s::bigint[])
     AS joined (id, ticket, tie)
 WHERE job.id = %(job)s
@@ -148,13 +148,13 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
     values: dict[str, Any] = {name: getattr(job, name) for name in HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}
     values["next_due_at"] = job.database_due_at
-    values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
+    values |= {name: _encode_rows(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
     tasks = follow_up_tasks(job) if job.entries else []
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    statements = [write_statement(*parts, with_tasks=bool(tasks))]
+    statements = [build_statement(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         statements.append(NOTIFY_DUE)
@@ -168,11 +168,11 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
             "tickets": [each.ticket for each in joined],
             "ties": [each.tie for each in joined],
         }
-    found = run_prepared(statements, values, commit=commit)
+    found = run_statements(statements, values, commit=commit)
     if tasks and found[0] != [(len(tasks),)]:
         log.error("follow-up tasks are lost, a type has no row: %s", {each.key for each in tasks})
     if commit:
-        _set_standings_to_write(job, dict(found[-1]) if joined else {})
+        _set_standings(job, dict(found[-1]) if joined else {})
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
             transaction.on_commit(lambda: _announce_written(job))
@@ -180,7 +180,7 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
     job.mark_written()
 
 
-def _set_standings_to_write(job: LockedJob, positions: dict[UUID, int]) -> None:
+def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
     waiting, max_decays = job.people_waiting, job.policy.max_decays
     for application in job.people.values():
         position = positions.get(application.id)
@@ -188,7 +188,7 @@ def _set_standings_to_write(job: LockedJob, positions: dict[UUID, int]) -> None:
 
 
 @cache
-def write_statement(*parts: tuple[str, str], with_tasks: bool = False) -> PreparedStatement[Row]:
+def build_statement(*parts: tuple[str, str], with_tasks: bool = False) -> PreparedStatement[Row]:
     """Join statements into one. The same parts give the same statement, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     written = " RETURNING (SELECT count(*) FROM tasks_given)" if with_tasks else ""
@@ -208,7 +208,7 @@ def _announce_written(job: LockedJob) -> None:
     )
 
 
-def _rows_to_write(rows: Any, columns: list[str]) -> str:
+def _encode_rows(rows: Any, columns: list[str]) -> str:
     """Encode rows as the database unpacks them. An omitted column is NULL."""
     records = [
         {name: value for name in columns if (value := getattr(row, name)) is not None}

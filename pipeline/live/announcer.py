@@ -18,7 +18,7 @@ from uuid import UUID
 import psycopg
 
 from pipeline.line.write import committed
-from pipeline.live.channel import CHANNEL, channel_connection_parameters, channel_payloads
+from pipeline.live.channel import CHANNEL, connection_parameters, encode_payloads
 from tasks.failure_log import failures
 from tasks.sql.enqueue import WAKE
 
@@ -104,13 +104,13 @@ class Announcer:
             self._notify(latest, self._connect())
 
     def _connect(self) -> psycopg.Connection:
-        self._session = psycopg.connect(**channel_connection_parameters(), options=_SESSION)
+        self._session = psycopg.connect(**connection_parameters(), options=_SESSION)
         return self._session
 
     def _notify(self, latest: dict[UUID, int], session: psycopg.Connection) -> None:
         if self._wakes:
             session.execute(WAKE)
-        for payload in channel_payloads(latest):
+        for payload in encode_payloads(latest):
             session.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
     def close(self) -> None:

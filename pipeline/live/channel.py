@@ -15,19 +15,19 @@ CHANNEL = "line"
 JOBS_IN_ONE = 100
 
 
-def channel_payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
+def encode_payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
     """Yield notifications with the latest seq of each job's log."""
     pairs = (f"{job.hex}:{seq}" for job, seq in latest.items())
     while some := list(islice(pairs, JOBS_IN_ONE)):
         yield " ".join(some)
 
 
-def channel_changes(payload: str) -> dict[UUID, int]:
+def parse_payload(payload: str) -> dict[UUID, int]:
     """Parse a notification. Raises ValueError if it is not one of ours."""
     pairs = (pair.partition(":") for pair in payload.split())
     return {UUID(hex=job): int(seq) for job, _, seq in pairs}
 
 
-def channel_connection_parameters() -> dict[str, Any]:
+def connection_parameters() -> dict[str, Any]:
     """Return the parameters of a direct connection to the product's database."""
     return {"port": PORT} | listen_parameters()

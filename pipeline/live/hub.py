@@ -19,7 +19,7 @@ import psycopg
 from prometheus_client import Gauge
 
 from pipeline.config import env
-from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
+from pipeline.live.channel import CHANNEL, connection_parameters, parse_payload
 from pipeline.live.stream_tokens import StreamToken
 from tasks.failure_log import failures
 from tasks.listen import ListenerWaits
@@ -177,7 +177,7 @@ class Hub:
         waits = ListenerWaits()
         while True:
             try:
-                async with await _hub_connection() as session:
+                async with await _connect() as session:
                     waits.reset()
                     failures.write_answer(log)
                     self._heard = _HubNews()
@@ -193,7 +193,7 @@ class Hub:
         while bound := [watcher for watcher in self._watchers if watcher.session_key]:
             try:
                 keys = list({watcher.session_key for watcher in bound})
-                connecting = psycopg.AsyncConnection.connect(**channel_connection_parameters())
+                connecting = psycopg.AsyncConnection.connect(**connection_parameters())
                 async with await connecting as session:
                     found = await session.execute(_SESSIONS, [keys])
                     living = {key for (key,) in await found.fetchall()}
@@ -208,7 +208,7 @@ class Hub:
     async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
         async for notification in session.notifies():
             try:
-                told = channel_changes(notification.payload)
+                told = parse_payload(notification.payload)
             except ValueError:
                 log.warning("unknown message on the channel %s", CHANNEL)
                 continue
@@ -239,10 +239,8 @@ class _HubNews:
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
 
 
-async def _hub_connection() -> psycopg.AsyncConnection[Any]:
-    session = await psycopg.AsyncConnection.connect(
-        **channel_connection_parameters(), options=_SESSION
-    )
+async def _connect() -> psycopg.AsyncConnection[Any]:
+    session = await psycopg.AsyncConnection.connect(**connection_parameters(), options=_SESSION)
     await session.execute(f"LISTEN {CHANNEL}")
     return session
 

@@ -28,16 +28,14 @@ _TAIL_BYTES = 16
 _SESSION, _ANYBODY = b"s", b"a"
 
 
-def issue_stream_token(jobs: Iterable[UUID], session_key: str | None = None) -> str:
+def issue(jobs: Iterable[UUID], session_key: str | None = None) -> str:
     """Issue a token for the changes of these jobs (at most 50), valid for 24 hours.
 
     With a `session_key`, it is valid for that session only.
     """
     ids = list(dict.fromkeys(jobs))[:MOST_JOBS]
     holder = (
-        _session_digest_in_token(session_key)
-        if session_key
-        else _ANYBODY + token_bytes(_TAIL_BYTES - 1)
+        _session_digest(session_key) if session_key else _ANYBODY + token_bytes(_TAIL_BYTES - 1)
     )
     content = b"".join(job.bytes for job in ids) + holder
     packed = urlsafe_b64encode(content).decode().rstrip("=")
@@ -58,12 +56,10 @@ class StreamToken:
 
     def is_for(self, session_key: str) -> bool:
         """Return whether the holder of a session may use the token."""
-        return not self.session or compare_digest(
-            self.session, _session_digest_in_token(session_key)
-        )
+        return not self.session or compare_digest(self.session, _session_digest(session_key))
 
 
-def read_stream_token(text: str) -> StreamToken | None:
+def read(text: str) -> StreamToken | None:
     """Parse a token, or return None if it is not ours, has expired or names no job."""
     try:
         packed = TimestampSigner(salt=_SALT).unsign(text, max_age=MAX_AGE)
@@ -76,5 +72,5 @@ def read_stream_token(text: str) -> StreamToken | None:
     return StreamToken(jobs, b62_decode(text.split(":")[1]), text, session) if jobs else None
 
 
-def _session_digest_in_token(session_key: str) -> bytes:
+def _session_digest(session_key: str) -> bytes:
     return _SESSION + salted_hmac(_SALT, session_key).digest()[: _TAIL_BYTES - 1]

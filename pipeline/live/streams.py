@@ -18,8 +18,8 @@ from django.http import parse_cookie
 
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, HubWatcher
-from pipeline.web.addresses import network_of_client_address
-from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
+from pipeline.web.addresses import client_network
+from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect
 from pipeline.web.refusal_log import refusal_log
 
 PREFIX = "/live/"
@@ -33,46 +33,46 @@ FULL_RETRY_SECONDS = 30
 _ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 
 
-async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None:
+async def respond(hub: Hub, scope: Message, receive: Receive, send: Send) -> None:
     """Respond to one request below /live/, with a stream or immediately.
 
     204, which tells an EventSource to stop, for a token that is invalid, expired or not for this
     session. 503 if there are too many watchers. 405 for any method but GET.
     """
     if scope["method"] != "GET":
-        return await _answer_without_stream(send, 405, (b"allow", b"GET"))
+        return await _answer_empty(send, 405, (b"allow", b"GET"))
     name = scope["path"].removeprefix(PREFIX)
     if name == CLOCK:
         now = datetime.now(UTC).isoformat().encode()
-        return await _answer_without_stream(send, 204, (TIME_HEADER.lower().encode(), now))
-    token = stream_tokens.read_stream_token(name)
+        return await _answer_empty(send, 204, (TIME_HEADER.lower().encode(), now))
+    token = stream_tokens.read(name)
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
     session_key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
     if token is None or not token.is_for(session_key):
-        return await _answer_without_stream(send, 204)
-    address = network_of_client_address((scope.get("client") or ("",))[0])
+        return await _answer_empty(send, 204)
+    address = client_network((scope.get("client") or ("",))[0])
     try:
         with hub.watching(token, address=address, session_key=session_key) as watcher:
-            await _stream_news(watcher, receive, send)
+            await _send_news(watcher, receive, send)
     except HubFull:
         refusal_log.note(address, 503)
         wait = (b"retry-after", str(FULL_RETRY_SECONDS).encode())
-        await _answer_without_stream(send, 503, wait, (b"connection", b"close"))
+        await _answer_empty(send, 503, wait, (b"connection", b"close"))
 
 
-async def _answer_without_stream(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
+async def _answer_empty(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
     length = [] if status == 204 else [(b"content-length", b"0")]
     start = {"type": "http.response.start", "status": status}
     await send(start | {"headers": [*_ALWAYS, *length, *headers]})
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _stream_news(watcher: HubWatcher, receive: Receive, send: Send) -> None:
+async def _send_news(watcher: HubWatcher, receive: Receive, send: Send) -> None:
     kind = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
-    await _write_to_stream(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
+    await _write(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
 
-    gone = ensure_future(wait_for_asgi_disconnect(receive))
+    gone = ensure_future(await_disconnect(receive))
     gone.add_done_callback(lambda _: watcher.close_stream())
     try:
         while not watcher.is_over:
@@ -82,11 +82,11 @@ async def _stream_news(watcher: HubWatcher, receive: Receive, send: Send) -> Non
                 changes = [{"job": str(job), "seq": seq} for job, seq in news.items()]
                 events = ["event: check\ndata: {}\n\n"] if missed else []
                 events += [f"event: change\ndata: {json.dumps(each)}\n\n" for each in changes]
-                await _write_to_stream(send, "".join(events) or ":\n\n")
+                await _write(send, "".join(events) or ":\n\n")
     finally:
         gone.cancel()
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _write_to_stream(send: Send, text: str) -> None:
+async def _write(send: Send, text: str) -> None:
     await send({"type": "http.response.body", "body": text.encode(), "more_body": True})

@@ -56,12 +56,12 @@ class DevMailboxBackend(BaseEmailBackend):
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Store the emails, log where to read them, and return their number."""
         for message in email_messages:
-            kept = keep_dev_mail(
+            kept = keep(
                 ", ".join(message.to),
                 str(message.subject),
                 str(message.body),
-                html=dev_mail_part(message, "text/html"),
-                calendar=dev_mail_part(message, "text/calendar"),
+                html=find_part(message, "text/html"),
+                calendar=find_part(message, "text/calendar"),
             )
             place = f"{settings.SITE_URL}/dev/mail/"
             logger.debug(
@@ -70,7 +70,7 @@ class DevMailboxBackend(BaseEmailBackend):
         return len(email_messages)
 
 
-def dev_mail_part(message: EmailMessage, content_type: str) -> str:
+def find_part(message: EmailMessage, content_type: str) -> str:
     """Return the first part of an email that has this type; empty if there is none."""
     for part in message.message().walk():
         if part.get_content_type() == content_type:
@@ -79,9 +79,7 @@ def dev_mail_part(message: EmailMessage, content_type: str) -> str:
     return ""
 
 
-def keep_dev_mail(
-    to: str, subject: str, text: str, *, html: str = "", calendar: str = ""
-) -> DevMail:
+def keep(to: str, subject: str, text: str, *, html: str = "", calendar: str = "") -> DevMail:
     """Store an email, and delete the oldest of its kind beyond MOST_KEPT."""
     folder = settings.DEV_MAIL_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,38 +90,38 @@ def keep_dev_mail(
     unfinished.touch(mode=0o600)
     unfinished.write_text(json.dumps(asdict(mail)), encoding="utf-8")
     os.replace(unfinished, folder / f"{mail.name}{_SUFFIX}")
-    alike = [name for name in _dev_mail_names() if name.endswith(PRIVATE) == is_private]
+    alike = [name for name in _stored_names() if name.endswith(PRIVATE) == is_private]
     for name in alike[MOST_KEPT:]:
-        _dev_mail_path(name).unlink(missing_ok=True)
+        _file_path(name).unlink(missing_ok=True)
     return mail
 
 
-def newest_dev_mails() -> list[DevMail]:
+def read_newest() -> list[DevMail]:
     """Return the stored emails, newest first."""
-    return [mail for mail in map(read_dev_mail, _dev_mail_names()) if mail]
+    return [mail for mail in map(read, _stored_names()) if mail]
 
 
-def read_dev_mail(name: str) -> DevMail | None:
+def read(name: str) -> DevMail | None:
     """Return the stored email with this name, or None."""
     if not _NAME.fullmatch(name):
         return None
     with suppress(FileNotFoundError):
-        return DevMail(**json.loads(_dev_mail_path(name).read_text(encoding="utf-8")))
+        return DevMail(**json.loads(_file_path(name).read_text(encoding="utf-8")))
     return None
 
 
-def forget_dev_mails(address: str) -> None:
+def forget(address: str) -> None:
     """Delete every stored email to an address."""
-    for mail in newest_dev_mails():
+    for mail in read_newest():
         if address in mail.to.split(", "):
-            _dev_mail_path(mail.name).unlink(missing_ok=True)
+            _file_path(mail.name).unlink(missing_ok=True)
 
 
-def _dev_mail_names() -> list[str]:
+def _stored_names() -> list[str]:
     kept = settings.DEV_MAIL_FOLDER.glob(f"*{_SUFFIX}")
     return sorted((path.stem for path in kept), reverse=True)
 
 
-def _dev_mail_path(name: str) -> Path:
+def _file_path(name: str) -> Path:
     folder: Path = settings.DEV_MAIL_FOLDER
     return folder / f"{name}{_SUFFIX}"

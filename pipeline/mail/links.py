@@ -27,12 +27,12 @@ class LinkedOffer(NamedTuple):
     seq: int
 
 
-def make_offer_link_token(offer: LinkedOffer) -> str:
+def make_offer_token(offer: LinkedOffer) -> str:
     """Sign an offer; the token proves that its bearer received the email."""
     return signing.dumps([offer.application_id.hex, offer.seq], salt=_SALT)
 
 
-def read_offer_link_token(token: str) -> LinkedOffer | None:
+def read_offer_token(token: str) -> LinkedOffer | None:
     """Return the offer in a token of any age; None if the token is forged."""
     try:
         application_id, seq = signing.loads(token, salt=_SALT)
@@ -41,7 +41,7 @@ def read_offer_link_token(token: str) -> LinkedOffer | None:
     return LinkedOffer(UUID(application_id), seq)
 
 
-def is_offer_link_token_old(token: str) -> bool:
+def is_offer_token_old(token: str) -> bool:
     """Tell whether a token is older than TOLD_AGE, or forged."""
     try:
         signing.loads(token, salt=_SALT, max_age=TOLD_AGE)
@@ -50,18 +50,18 @@ def is_offer_link_token_old(token: str) -> bool:
     return False
 
 
-def confirm_link(offer: LinkedOffer) -> str:
+def confirm_url(offer: LinkedOffer) -> str:
     """Return the address where the recipient of the email confirms a seat."""
-    return f"{settings.SITE_URL}/confirm/{make_offer_link_token(offer)}/"
+    return f"{settings.SITE_URL}/confirm/{make_offer_token(offer)}/"
 
 
-def unsubscribe_link(what: str, of: UUID | int) -> str:
+def unsubscribe_url(what: str, of: UUID | int) -> str:
     """Return the address that ends emails of a kind (`reminders`, `digest`) to one person."""
     token = signing.dumps([what, str(of)], salt=_UNSUBSCRIBE)
     return f"{settings.SITE_URL}/unsubscribe/{token}/"
 
 
-def read_unsubscribe_link_token(token: str) -> tuple[str, str] | None:
+def read_unsubscribe_token(token: str) -> tuple[str, str] | None:
     """Return the kind of emails and the id of the person; None if the token is forged."""
     try:
         what, of = signing.loads(token, salt=_UNSUBSCRIBE)
@@ -70,21 +70,21 @@ def read_unsubscribe_link_token(token: str) -> tuple[str, str] | None:
     return what, of
 
 
-def application_link(application_id: UUID) -> str:
+def application_url(application_id: UUID) -> str:
     """Return the address of an application's page for its signed-in owner."""
     return f"{settings.SITE_URL}/me/applications/{application_id}/"
 
 
-def data_link() -> str:
+def data_url() -> str:
     """Return the address where signed-in people see and erase their data."""
     return f"{settings.SITE_URL}/me/data/"
 
 
-def openings_link() -> str:
+def openings_url() -> str:
     """Return the address of the open jobs."""
     return f"{settings.SITE_URL}/"
 
 
-def board_link(job_id: UUID) -> str:
+def board_url(job_id: UUID) -> str:
     """Return the address of a job's page for its company."""
     return f"{settings.SITE_URL}/company/jobs/{job_id}/"

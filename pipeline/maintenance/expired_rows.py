@@ -28,7 +28,7 @@ SELECT id FROM pipeline_pendingdecision WHERE finished_at IS NOT NULL
 """  # noqa: S608  of a constant
 
 
-def _expired_rows_sql(table: str, key: str, condition: str, *, order: str = "") -> str:
+def _removal_sql(table: str, key: str, condition: str, *, order: str = "") -> str:
     """Return SQL that removes some rows that meet a condition, in index order if given."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
@@ -37,17 +37,17 @@ def _expired_rows_sql(table: str, key: str, condition: str, *, order: str = "") 
     )
 
 
-def _aged_rows_sql(table: str, column: str) -> str:
+def _age_sql(table: str, column: str) -> str:
     """Return SQL that removes some webhook rows whose retention has ended."""
     condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
-    return _expired_rows_sql(table, "id", condition, order=f"ORDER BY {column}")
+    return _removal_sql(table, "id", condition, order=f"ORDER BY {column}")
 
 
 # What is removed: each kind with its statement and the most rows it removes. A file's parts and
 # import records are removed before the file.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_idempotencyrecord",
             "id",
             "expires_at <= clock_timestamp()",
@@ -56,11 +56,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "rates": (
-        _expired_rows_sql("pipeline_throttle", "id", "empty_at <= clock_timestamp()"),
+        _removal_sql("pipeline_throttle", "id", "empty_at <= clock_timestamp()"),
         BATCH,
     ),
     "sessions": (
-        _expired_rows_sql(
+        _removal_sql(
             "django_session",
             "session_key",
             "expire_date <= clock_timestamp()",
@@ -69,13 +69,13 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "web_servers": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_webserver", "name", "answered_at <= clock_timestamp() - interval '1 day'"
         ),
         BATCH,
     ),
     "tokens": (
-        _expired_rows_sql(
+        _removal_sql(
             "applicants_applicanttoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -84,7 +84,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "portal_tokens": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_portaltoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -93,7 +93,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "requests": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_requestrecord",
             "id",
             f"at <= clock_timestamp() - interval '{REQUESTS_DAYS} days'",
@@ -101,7 +101,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "notices": (
-        _expired_rows_sql(
+        _removal_sql(
             "applicants_devicenotice",
             "id",
             f"at <= clock_timestamp() - interval '{NOTICES_DAYS} days'",
@@ -110,7 +110,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "codes": (
-        _expired_rows_sql(
+        _removal_sql(
             "applicants_signincode",
             "address",
             "counted_until <= clock_timestamp() AND expires_at <= clock_timestamp()",
@@ -118,10 +118,10 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "attempts": (_aged_rows_sql("pipeline_webhookattempt", "at"), BATCH),
-    "deliveries": (_aged_rows_sql("pipeline_webhookdelivery", "created_at"), BATCH),
+    "attempts": (_age_sql("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_age_sql("pipeline_webhookdelivery", "created_at"), BATCH),
     "private_emails": (
-        _expired_rows_sql(
+        _removal_sql(
             "applicants_privateemail",
             "id",
             "expires_at <= clock_timestamp()",
@@ -130,11 +130,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "decision_items": (
-        _expired_rows_sql("pipeline_decisionitem", "id", f"decision_id IN ({_OLD_DECISIONS})"),
+        _removal_sql("pipeline_decisionitem", "id", f"decision_id IN ({_OLD_DECISIONS})"),
         BATCH,
     ),
     "decisions": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_pendingdecision",
             "id",
             f"id IN ({_OLD_DECISIONS}) AND NOT EXISTS (SELECT FROM pipeline_decisionitem item"
@@ -143,11 +143,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "refusals": (
-        _expired_rows_sql("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"),
+        _removal_sql("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"),
         BATCH,
     ),
     "imports": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_importrun",
             "file_id",
             f"file_id IN ({_OVER}) AND NOT EXISTS (SELECT FROM pipeline_importrefusal refusal"
@@ -156,11 +156,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "parts": (
-        _expired_rows_sql("pipeline_storedpart", "id", f"file_id IN ({_OVER})"),
+        _removal_sql("pipeline_storedpart", "id", f"file_id IN ({_OVER})"),
         PARTS,
     ),
     "files": (
-        _expired_rows_sql(
+        _removal_sql(
             "pipeline_storedfile",
             "id",
             "expires_at <= clock_timestamp()"
@@ -175,14 +175,14 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 }
 
 
-def remove_expired_rows() -> dict[str, int]:
+def remove_batch() -> dict[str, int]:
     """Remove expired rows: responses kept for 24 h, fully refilled rates, sessions.
 
     Also removes applicants' tokens and codes, webhook deliveries, and files with everything that
     belongs to them.
 
     Returns the number of removed rows of each kind. Each kind has its own transaction and a limit.
-    If a kind reaches its limit (`are_more_rows_expired`), there may be more.
+    If a kind reaches its limit (`has_more`), there may be more.
     """
     removed = {}
     with connection.cursor() as cursor:
@@ -192,6 +192,6 @@ def remove_expired_rows() -> dict[str, int]:
     return removed
 
 
-def are_more_rows_expired(removed: dict[str, int]) -> bool:
+def has_more(removed: dict[str, int]) -> bool:
     """Return True if a kind reached its limit."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

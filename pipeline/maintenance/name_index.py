@@ -48,7 +48,7 @@ RETURNING (SELECT count(*) FROM looked_at)
 """
 
 
-def index_names() -> bool:
+def update() -> bool:
     """Index the names of new applications. Returns True if there may be more to do."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_TURN)

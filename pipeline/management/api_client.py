@@ -69,11 +69,11 @@ class ApiClient:
                         " Start it with python3 run.py, or name another address with --url."
                     ) from None
         if answer.status >= 400:
-            raise _api_refusal(answer, content)
+            raise _refusal(answer, content)
         return json.loads(content)
 
 
-def _api_refusal(answer: http.client.HTTPResponse, content: bytes) -> Refused:
+def _refusal(answer: http.client.HTTPResponse, content: bytes) -> Refused:
     """Build a Refused from a problem's JSON, or from the status alone."""
     try:
         problem = json.loads(content)

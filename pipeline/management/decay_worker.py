@@ -13,12 +13,12 @@ from uuid import UUID, uuid4
 
 from django.db.models.functions import Now
 
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Heartbeat
-from pipeline.services.outage import extend_after_outage
+from pipeline.services import outage
 from pipeline.services.settling import SettlingFailed, seconds_until_settlement, settle_next_due
+from tasks import log_context
 from tasks.listen import Listener
-from tasks.log_context import bound_log_fields
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,13 @@ class DecayWorker:
     def step(self) -> int:
         """Settle one unlocked due job, if there is one. Returns the number of settled jobs."""
         if not 0 <= time.time() - self._last_sign < BEAT_SECONDS:  # before anything is settled
-            extend_after_outage()
+            outage.extend_offers()
             self._last_sign = time.time()
         self._listener.poll()  # started before the first check; a notification needs no answer
         try:
-            with bound_log_fields(request_id=uuid4().hex):  # of the emails and webhooks, too
+            with log_context.bound_fields(
+                request_id=uuid4().hex
+            ):  # of the emails and webhooks, too
                 settled = settle_next_due(skip=self._set_aside())
         except SettlingFailed as failure:
             self._aside[failure.job_id] = time.monotonic() + SET_ASIDE_SECONDS
@@ -70,7 +72,7 @@ class DecayWorker:
             )
         if settled is None:
             if now - self._last_learned >= LEARN_SECONDS:
-                self._last_learned = float("-inf") if index_names() else now
+                self._last_learned = float("-inf") if name_index.update() else now
             return 0
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1

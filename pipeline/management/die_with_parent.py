@@ -29,17 +29,17 @@ def die_with_parent(command: list[str]) -> None:
         # Ask the leader to end, twice, then kill it and everything in its session.
         start = time.monotonic()
         for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
-            if _is_parent_still_alive(leader):
+            if _is_alive(leader):
                 os.kill(leader, signal.SIGTERM)
-            while _is_parent_still_alive(leader) and time.monotonic() < until:
+            while _is_alive(leader) and time.monotonic() < until:
                 time.sleep(TICK_SECONDS)
-        if _is_parent_still_alive(leader):
+        if _is_alive(leader):
             os.killpg(leader, signal.SIGKILL)
         os._exit(0)
     os.execvp(command[0], command)  # noqa: S606 -- the command is our starter's
 
 
-def _is_parent_still_alive(leader: int) -> bool:
+def _is_alive(leader: int) -> bool:
     """Tell whether `leader` is alive.
 
     Ids are reused, but no other process can become our parent.

@@ -25,7 +25,7 @@ from pipeline.management.supervisor import (
     Program,
     ProgramEnded,
     Supervisor,
-    install_supervisor_handler,
+    install_stop_handler,
 )
 
 HOST = "127.0.0.1"
@@ -56,7 +56,7 @@ class Plan:
     conf: dict[str, str] = field(default_factory=dict)
 
 
-def exec_keep_up(plan: Plan) -> None:
+def exec_plan(plan: Plan) -> None:
     """Replace this process by one that carries out `plan`. Does not return.
 
     Signals that end the product wait until the new program can handle them.
@@ -74,8 +74,8 @@ def exec_keep_up(plan: Plan) -> None:
     os.execv(program[0], program)  # noqa: S606  our own Python
 
 
-def read_keep_up_plan(descriptor: int) -> Plan:
-    """Read the plan that `exec_keep_up` wrote into an open file, and close it."""
+def read_plan(descriptor: int) -> Plan:
+    """Read the plan that `exec_plan` wrote into an open file, and close it."""
     with os.fdopen(descriptor) as file:
         file.seek(0)
         found = json.load(file)
@@ -85,36 +85,36 @@ def read_keep_up_plan(descriptor: int) -> Plan:
     return Plan(**found | {"programs": programs})
 
 
-def keep_up(plan: Plan) -> int:
+def run(plan: Plan) -> int:
     """Run the programs until a signal asks us to end; return the exit code."""
-    hold_keep_up_database(plan)
-    install_supervisor_handler(stop_keep_up)
+    hold_database(plan)
+    install_stop_handler(stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     ports = {fd for each in plan.programs for fd in each.pass_fds}
-    with Supervisor(plan.programs, folder=Path(plan.folder), say=say_in_keep_up) as supervisor:
+    with Supervisor(plan.programs, folder=Path(plan.folder), say=say) as supervisor:
         try:
-            wait_until_keep_up_is_ready(supervisor, plan.port)
+            await_readiness(supervisor, plan.port)
             if not supervisor.is_stopping:
-                say_in_keep_up(plan.welcome)
+                say(plan.welcome)
             supervisor.wait()
         except ProgramEnded as ended:
-            return fail_keep_up(f"{ended}; the others were stopped.")
+            return fail(f"{ended}; the others were stopped.")
         except NotReady:
-            return fail_keep_up(f"The web pages did not answer in {READY_SECONDS} s.")
+            return fail(f"The web pages did not answer in {READY_SECONDS} s.")
         finally:
             for fd in ports:
                 os.close(fd)  # kept for the next web server; now the last one to hold it is web
-        say_in_keep_up(STOPPING)
+        say(STOPPING)
     return 0
 
 
-def stop_keep_up(number: int, frame: FrameType | None) -> None:
+def stop(number: int, frame: FrameType | None) -> None:
     """Exit through the exit handlers, which stop the database. Ignore a second signal."""
-    install_supervisor_handler(lambda *_: None)
+    install_stop_handler(lambda *_: None)
     sys.exit(128 + number)
 
 
-def hold_keep_up_database(plan: Plan) -> None:
+def hold_database(plan: Plan) -> None:
     """Count this process among the users of the embedded PostgreSQL, if there is one."""
     if plan.database is not None:
         from pipeline.database.cluster import Cluster
@@ -122,18 +122,18 @@ def hold_keep_up_database(plan: Plan) -> None:
         Cluster(Path(plan.database), **plan.conf).ensure()
 
 
-def wait_until_keep_up_is_ready(supervisor: Supervisor, port: int) -> None:
+def await_readiness(supervisor: Supervisor, port: int) -> None:
     """Wait until the web pages respond, and a little longer for the workers.
 
     Raises ProgramEnded if a program ends meanwhile, and NotReady if the web pages do not answer.
     """
     answers = (ALL_THERE, SOMETHING_MISSING)
-    supervisor.wait_until(lambda: keep_up_readiness(port) in answers, seconds=READY_SECONDS)
+    supervisor.wait_until(lambda: probe_readiness(port) in answers, seconds=READY_SECONDS)
     with suppress(NotReady):
-        supervisor.wait_until(lambda: keep_up_readiness(port) == ALL_THERE, seconds=WORKER_SECONDS)
+        supervisor.wait_until(lambda: probe_readiness(port) == ALL_THERE, seconds=WORKER_SECONDS)
 
 
-def keep_up_readiness(port: int) -> int | None:
+def probe_readiness(port: int) -> int | None:
     """Return the HTTP status of the readiness check; None if there is no answer."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:
@@ -145,17 +145,17 @@ def keep_up_readiness(port: int) -> int | None:
         client.close()
 
 
-def say_in_keep_up(sentence: str) -> None:
+def say(sentence: str) -> None:
     """Print a sentence at once."""
     sys.stdout.write(f"{sentence}\n")
     sys.stdout.flush()
 
 
-def fail_keep_up(sentence: str) -> int:
+def fail(sentence: str) -> int:
     """Print why the product ended by itself; return the exit code."""
     sys.stderr.write(f"{sentence}\n")
     return 1
 
 
 if __name__ == "__main__":
-    sys.exit(keep_up(read_keep_up_plan(int(sys.argv[1]))))
+    sys.exit(run(read_plan(int(sys.argv[1]))))

@@ -57,7 +57,7 @@ class NotReady(Exception):
     """A wait for a condition timed out."""
 
 
-def install_supervisor_handler(handler: Callable[[int, FrameType | None], None]) -> None:
+def install_stop_handler(handler: Callable[[int, FrameType | None], None]) -> None:
     """Call `handler` when we are asked to end. Under nohup, a hang-up is ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -95,7 +95,7 @@ class Supervisor:
         def note_supervised_signal(number: int, frame: FrameType | None) -> None:
             self.is_stopping = True
 
-        install_supervisor_handler(note_supervised_signal)
+        install_stop_handler(note_supervised_signal)
         try:
             for program in self._programs.values():
                 self._start(program)

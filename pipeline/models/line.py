@@ -101,7 +101,7 @@ FOUND_BY_KIND = (
 ).split()
 
 
-def _line_model_choices(
+def _choices(
     words: type[Status | Outcome | EventType | ActorKind],
 ) -> list[tuple[str, str]]:
     return [(word.value, word.value) for word in words]
@@ -136,8 +136,8 @@ class Application(models.Model):
         Applicant, models.PROTECT, related_name="applications", db_index=False
     )
     name = models.CharField(max_length=NAME_LENGTH)
-    status = models.CharField(max_length=22, choices=_line_model_choices(Status))
-    outcome = models.CharField(max_length=10, null=True, choices=_line_model_choices(Outcome))  # noqa: DJ001
+    status = models.CharField(max_length=22, choices=_choices(Status))
+    outcome = models.CharField(max_length=10, null=True, choices=_choices(Outcome))  # noqa: DJ001
     ticket = models.BigIntegerField(null=True)
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
@@ -329,11 +329,11 @@ class Event(models.Model):
     job_id = models.UUIDField()
     seq = models.BigIntegerField()
     application_id = models.UUIDField(null=True)
-    event = models.CharField(max_length=20, choices=_line_model_choices(EventType))
+    event = models.CharField(max_length=20, choices=_choices(EventType))
     from_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     to_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     outcome = models.CharField(max_length=10, null=True)  # noqa: DJ001
-    actor_kind = models.CharField(max_length=9, choices=_line_model_choices(ActorKind))
+    actor_kind = models.CharField(max_length=9, choices=_choices(ActorKind))
     actor_id = models.UUIDField(null=True)
     cause_seq = models.BigIntegerField(null=True)
     policy_version = models.IntegerField()

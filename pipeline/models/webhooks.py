@@ -120,10 +120,10 @@ class WebhookDelivery(models.Model):
     @property
     def webhook_id(self) -> str:
         """Return the value of the header by which receivers recognise it."""
-        return webhook_model_message_id(self.id)
+        return build_message_id(self.id)
 
 
-def webhook_model_message_id(delivery_id: UUID) -> str:
+def build_message_id(delivery_id: UUID) -> str:
     """Return the `webhook-id` of a delivery."""
     return f"msg_{delivery_id.hex}"
 

@@ -20,26 +20,27 @@ from django.db.models.functions import Now
 from applicants import mail
 from applicants.models import Applicant
 from jobs.models import JobStatus
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.states import EventType, Outcome, Reason, Status
-from pipeline.figures.forecast import read_prospects_with_statements
+from pipeline.figures.forecast import read_prospects
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Contest, Email, EmailState, Event
-from pipeline.notifications.devices import kind_of_device_text, notify_devices_later, with_devices
+from pipeline.notifications.devices import notify_later, text_kind, with_devices
 from pipeline.notifications.messages import (
     Facts,
     Message,
     attach_rendered_deadline,
-    event_has_offer_message,
-    kind_of_event_email,
-    message_for,
-    reminder_message,
-    render_message_as_email,
+    compose_event_email,
+    compose_reminder,
+    compose_yes_end,
+    event_email_kind,
+    offers_seat,
+    render_email,
     render_unsubscribe_header,
-    yes_ends_message,
 )
 from pipeline.selectors.applications import my_current_offer, read_application
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
 from pipeline.wording.status import describe_prospect
 from tasks.errors import Retry
@@ -65,74 +66,74 @@ class Cause:
     number: int = 0
 
 
-def send_applicant_email(cause: Cause) -> str:
+def send_email(cause: Cause) -> str:
     """Send the email of a cause unless it was sent before; return its state, or NONE.
 
     Raises tasks.errors.Retry when the mail server cannot take it now, or if it is an offer of a
     company that has sent this person too many emails.
     """
-    application, event = _application_and_event_of_applicant_email(cause)
+    application, event = _read_cause(cause)
     if application is None or event is None or application.applicant.is_erased:
         return "NONE"
-    offer, deadline = _offer_in_applicant_email(event)
-    facts = applicant_email_facts(application, offer)
-    message = _applicant_email_message(cause.reminder, event, facts)
+    offer, deadline = _read_offer(event)
+    facts = email_facts(application, offer)
+    message = _compose(cause.reminder, event, facts)
     was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
     if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
-    row, is_new = _applicant_email_record(cause, event, application)
+    row, is_new = _find_or_create_record(cause, event, application)
     if row.state != EmailState.QUEUED:
         return row.state
-    if problem := _problem_of_unsent_applicant_email(application, event, row, is_new=is_new):
-        return _note_applicant_email_state(row, EmailState.FAILED, problem=problem)
+    if problem := _unsent_reason(application, event, row, is_new=is_new):
+        return _note_state(row, EmailState.FAILED, problem=problem)
     # Before the mail server is asked: a device is another way to reach the person.
-    kind = kind_of_device_text(event, cause.reminder)
-    notify_devices_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
-    email = render_message_as_email(message, to=application.applicant.email, email_id=row.id)
+    kind = text_kind(event, cause.reminder)
+    notify_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
+    email = render_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
         render_unsubscribe_header(
-            email, links.unsubscribe_link("reminders", application.applicant_id)
+            email, links.unsubscribe_url("reminders", application.applicant_id)
         )
     if message.calendar and not message.calendar.is_over:
         deadline = application.acknowledge_by  # the one that the text names
-    attach_rendered_deadline(email, message, offer=offer, deadline=deadline, now=database_now())
+    attach_rendered_deadline(email, message, offer=offer, deadline=deadline, now=instants.now())
     try:
-        message_id = mail.hand_mail_to_server(email)
+        message_id = mail.deliver(email)
     except mail.Refused as refused:
-        return _note_applicant_email_state(row, EmailState.FAILED, problem=refused.code)
+        return _note_state(row, EmailState.FAILED, problem=refused.code)
     finally:
-        _forget_erased_applicant_email(application.applicant)
-    return _note_applicant_email_state(row, EmailState.SENT, message_id=message_id)
+        _forget_erased(application.applicant)
+    return _note_state(row, EmailState.SENT, message_id=message_id)
 
 
-def give_up_applicant_email(cause: Cause) -> None:
+def give_up_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
-    application, event = _application_and_event_of_applicant_email(cause)
+    application, event = _read_cause(cause)
     if application is not None and event is not None:
-        row, _ = _applicant_email_record(cause, event, application)
+        row, _ = _find_or_create_record(cause, event, application)
         if row.state == EmailState.QUEUED:
-            _note_applicant_email_state(row, EmailState.FAILED, problem=UNREACHABLE)
+            _note_state(row, EmailState.FAILED, problem=UNREACHABLE)
 
 
-def is_offer_in_applicant_email_open(application: Application, seq: int) -> bool:
+def is_offer_open(application: Application, seq: int) -> bool:
     """Tell whether the offer that an event made is the application's current one, and not over."""
     return (
         application.status == Status.PENDING_ACKNOWLEDGMENT
         and application.acknowledge_by is not None
-        and application.acknowledge_by > database_now()
+        and application.acknowledge_by > instants.now()
         and my_current_offer(application.id) == seq
     )
 
 
-def is_offer_in_applicant_email_over(application: Application, event: Event) -> bool:
+def is_offer_over(application: Application, event: Event) -> bool:
     """Tell whether an event offers a seat or extends its deadline, but the offer is over."""
-    if not event_has_offer_message(event) and event.event != EventType.DEADLINE_EXTENDED:
+    if not offers_seat(event) and event.event != EventType.DEADLINE_EXTENDED:
         return False
-    offer, _ = _offer_in_applicant_email(event)
-    return offer is None or not is_offer_in_applicant_email_open(application, offer.seq)
+    offer, _ = _read_offer(event)
+    return offer is None or not is_offer_open(application, offer.seq)
 
 
-def _is_applicant_email_of_undone_import(application: Application, event: Event) -> bool:
+def _is_import_undone(application: Application, event: Event) -> bool:
     """Tell whether an event added a person whom the company has removed by undoing its import."""
     if event.event != EventType.APPLIED or application.outcome != Outcome.REMOVED:
         return False
@@ -140,7 +141,7 @@ def _is_applicant_email_of_undone_import(application: Application, event: Event)
     return Event.objects.filter(application_id=application.id, **undone).exists()
 
 
-def zone_for_applicant_emails(person: Applicant) -> tzinfo:
+def email_zone(person: Applicant) -> tzinfo:
     """Return a person's time zone; UTC while it is not known."""
     try:
         return ZoneInfo(person.time_zone) if person.time_zone else UTC
@@ -148,7 +149,7 @@ def zone_for_applicant_emails(person: Applicant) -> tzinfo:
         return UTC
 
 
-def applicant_email_facts(application: Application, offer: links.LinkedOffer | None) -> Facts:
+def email_facts(application: Application, offer: links.LinkedOffer | None) -> Facts:
     """Collect the names, links and times for the emails about an application."""
     waits = application.status == Status.WAITLIST
     seen = read_application(application.id) if waits else None
@@ -156,15 +157,15 @@ def applicant_email_facts(application: Application, offer: links.LinkedOffer | N
     is_deferring = seen and application.not_before and application.not_before > seen.now
     puts_off = is_deferring or application.pass_next
     is_open = application.job.status == JobStatus.OPEN and not puts_off
-    known = read_prospects_with_statements({application.job_id: place}) if place and is_open else {}
+    known = read_prospects({application.job_id: place}) if place and is_open else {}
     return Facts(
         job_title=isolated(application.job.posting.title),
         company=isolated(application.job.company.name),
-        confirm_link=links.confirm_link(offer) if offer else "",
-        application_link=links.application_link(application.id),
-        openings_link=links.openings_link(),
-        data_link=links.data_link(),
-        zone=zone_for_applicant_emails(application.applicant),
+        confirm_link=links.confirm_url(offer) if offer else "",
+        application_link=links.application_url(application.id),
+        openings_link=links.openings_url(),
+        data_link=links.data_url(),
+        zone=email_zone(application.applicant),
         place=place,
         draw_at=application.job.draw_at if application.job.awaits_draw else None,
         prospect=describe_prospect(known[application.job_id]) if known else "",
@@ -174,29 +175,29 @@ def applicant_email_facts(application: Application, offer: links.LinkedOffer | N
     )
 
 
-def kind_of_applicant_email(cause: Cause, event: Event) -> str:
+def email_kind(cause: Cause, event: Event) -> str:
     """Return the kind of the email of a cause."""
-    return cause.reminder or kind_of_event_email(event)
+    return cause.reminder or event_email_kind(event)
 
 
-def id_of_applicant_email(cause: Cause, kind: str) -> UUID:
+def build_email_id(cause: Cause, kind: str) -> UUID:
     """Return the id of the email of a cause, the same in each attempt."""
     return uuid5(_NAMES, f"{cause.application_id}:{cause.seq}:{kind}:{cause.number}")
 
 
-def recorded_applicant_email(row: Email) -> Message | None:
+def recompose_email(row: Email) -> Message | None:
     """Compose a recorded email again, with the deadline that it named; None if it is gone."""
     reminder = row.kind if row.kind in REMINDERS else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
-    application, event = _application_and_event_of_applicant_email(cause)
+    application, event = _read_cause(cause)
     if application is None or event is None or application.applicant.is_erased:
         return None
-    offer, deadline = _offer_in_applicant_email(event)
-    facts = replace(applicant_email_facts(application, offer), deadline=deadline)
-    return _applicant_email_message(reminder, event, facts)
+    offer, deadline = _read_offer(event)
+    facts = replace(email_facts(application, offer), deadline=deadline)
+    return _compose(reminder, event, facts)
 
 
-def _application_and_event_of_applicant_email(
+def _read_cause(
     cause: Cause,
 ) -> tuple[Application | None, Event | None]:
     rows = Application.objects.select_related("applicant", "job__posting", "job__company")
@@ -207,27 +208,27 @@ def _application_and_event_of_applicant_email(
     return application, events.filter(seq=cause.seq).first()
 
 
-def _offer_in_applicant_email(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
+def _read_offer(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
     """Return the offer that an event makes or concerns, and its last deadline."""
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
     for each in earlier.order_by("-seq")[:10]:
         if deadline is None and each.data.get("deadline"):
             deadline = datetime.fromisoformat(each.data["deadline"])
-        if event_has_offer_message(each) and each.application_id:
+        if offers_seat(each) and each.application_id:
             return links.LinkedOffer(each.application_id, each.seq), deadline
     return None, None
 
 
-def _applicant_email_message(reminder: str, event: Event, facts: Facts) -> Message | None:
+def _compose(reminder: str, event: Event, facts: Facts) -> Message | None:
     if reminder == YES:
-        return yes_ends_message(event, facts)
+        return compose_yes_end(event, facts)
     if not reminder:
-        return message_for(event, replace(facts, answer=_contest_answer_in_applicant_email(event)))
-    return reminder_message(facts, facts.deadline) if facts.deadline else None
+        return compose_event_email(event, replace(facts, answer=_contest_answer(event)))
+    return compose_reminder(facts, facts.deadline) if facts.deadline else None
 
 
-def _contest_answer_in_applicant_email(event: Event) -> str:
+def _contest_answer(event: Event) -> str:
     """Return the company's text for the applicant in its answer to a contest."""
     if event.event != EventType.CONTEST_ANSWERED or event.application_id is None:
         return ""
@@ -235,40 +236,38 @@ def _contest_answer_in_applicant_email(event: Event) -> str:
     return answered.values_list("answer_text", flat=True).first() or ""
 
 
-def _problem_of_unsent_applicant_email(
-    application: Application, event: Event, row: Email, *, is_new: bool
-) -> str:
+def _unsent_reason(application: Application, event: Event, row: Email, *, is_new: bool) -> str:
     """Return why an email is not sent; empty if it is. A new one is counted for its company.
 
     An offer beyond the company's limit waits. It is late meanwhile, so its deadline is extended.
     Raises tasks.errors.Retry for that.
     """
-    if is_offer_in_applicant_email_over(application, event):
+    if is_offer_over(application, event):
         return OVER
-    if _is_applicant_email_of_undone_import(application, event):
+    if _is_import_undone(application, event):
         return OVER
     if not is_new:
         return ""
     subject = f"{application.job.company_id} {application.applicant_id}"
-    tally = count_against_rate("email_of_company", subject, OF_COMPANY)
+    tally = rate_limit.count("email_of_company", subject, OF_COMPANY)
     if tally.allowed:
         return ""
-    if event_has_offer_message(event) and not row.is_reminder:
+    if offers_seat(event) and not row.is_reminder:
         row.delete()  # so that the next attempt is counted
         raise Retry("the company sends this person too many", after_seconds=tally.wait_seconds)
     return TOO_MANY
 
 
-def _applicant_email_record(
+def _find_or_create_record(
     cause: Cause, event: Event, application: Application
 ) -> tuple[Email, bool]:
     """Find or create the record of an email, and tell whether it is new.
 
     In a sandbox it counts as sent, because no email leaves one.
     """
-    kind = kind_of_applicant_email(cause, event)
+    kind = email_kind(cause, event)
     return Email.objects.get_or_create(
-        id=id_of_applicant_email(cause, kind),
+        id=build_email_id(cause, kind),
         defaults={
             "application_id": cause.application_id,
             "seq": cause.seq,
@@ -279,19 +278,19 @@ def _applicant_email_record(
     )
 
 
-def _note_applicant_email_state(row: Email, state: EmailState, **columns: str) -> str:
+def _note_state(row: Email, state: EmailState, **columns: str) -> str:
     still_queued = Email.objects.filter(id=row.id, state=EmailState.QUEUED)
     still_queued.update(state=state, state_at=Now(), **columns)
     return state
 
 
-def _forget_erased_applicant_email(recipient: Applicant) -> None:
+def _forget_erased(recipient: Applicant) -> None:
     """Delete a developer's copy of an email to a person who was erased while it was composed.
 
     The erasure could not delete it because it did not exist yet.
     """
     if settings.DEV_MAIL and Applicant.objects.get(id=recipient.id).is_erased:
-        dev_mailbox.forget_dev_mails(recipient.email)
+        dev_mailbox.forget(recipient.email)
 
 
 # Bounces and complaints that django-anymail's webhooks report.

@@ -13,26 +13,27 @@ from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from applicants import mail
-from applicants.preferences import stop_reminders_to_applicant
+from applicants.preferences import stop_reminders
 from jobs.models import Job, JobStatus, Membership, Role
-from jobs.team import choose_team_member_emails
-from pipeline.database.instants import database_now
+from jobs.team import set_member_emails
+from pipeline.database import instants
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
 from pipeline.domain.permissions import RULES, Action
-from pipeline.mail.links import board_link, unsubscribe_link
+from pipeline.mail.links import board_url, unsubscribe_url
 from pipeline.models import Application, Contest, Email, EmailState, Event, Heartbeat
-from pipeline.notifications.applicants import OVER, is_offer_in_applicant_email_over
+from pipeline.notifications.applicants import OVER, is_offer_over
 from pipeline.notifications.messages import (
     Message,
     Paragraph,
-    render_message_as_email,
+    render_email,
     render_unsubscribe_header,
 )
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
-from pipeline.selectors.emails import email_of_application
+from pipeline.selectors.emails import read_email
 from pipeline.selectors.jobs import recent_activity
-from pipeline.selectors.system import health_of_decay_worker
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.selectors.system import read_decay_worker_health
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import count, isolated, people
 from tasks.context import Context
 from tasks.enqueue import NewTask, enqueue, enqueue_many
@@ -52,9 +53,9 @@ WORDS = {
 def stop_subscription(what: str, of: str) -> None:
     """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
     if what == REMINDERS:
-        stop_reminders_to_applicant(UUID(of))
+        stop_reminders(UUID(of))
     else:
-        choose_team_member_emails(membership_id=int(of), **{what: False})
+        set_member_emails(membership_id=int(of), **{what: False})
 
 
 # Emails to the members of a company: a digest every morning, and alerts. Each is a task for one
@@ -142,7 +143,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
 }
 
 
-def email_alert_to_company(company_id: UUID, kind: str, *, about: str = "") -> int:
+def email_alert(company_id: UUID, kind: str, *, about: str = "") -> int:
     """Email the members who want alerts and may see the page; once a day for the same thing.
 
     `kind` is a key of ALERT_WORDS, `about` the id of the thing. Returns the number of tasks; part
@@ -154,7 +155,7 @@ def email_alert_to_company(company_id: UUID, kind: str, *, about: str = "") -> i
     rule = RULES[ALERT_WORDS[kind].action]
     concerned = [role for role in Role if rule.allows_member(role)]
     wanting = Membership.objects.filter(company_id=company_id, alerts=True, role__in=concerned)
-    day = database_now().date().isoformat()
+    day = instants.now().date().isoformat()
     tasks = [
         NewTask(
             ALERT_TASK,
@@ -171,7 +172,7 @@ def enqueue_company_digest_emails() -> int:
     """Enqueue today's digest for every member who wants it; return the number."""
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
-    day = database_now().date().isoformat()
+    day = instants.now().date().isoformat()
     members = Membership.objects.filter(digest=True).order_by("id").values_list("id", flat=True)
     tasks = [
         NewTask(
@@ -186,7 +187,7 @@ def enqueue_company_digest_emails() -> int:
 
 def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
     """Send an alert to a member; return the outcome in a word."""
-    member = _member_to_send_company_email(membership_id)
+    member = _find_member(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
     return _send_company_email(
@@ -196,11 +197,11 @@ def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: U
 
 def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> str:
     """Send a digest to a member, unless there is nothing to tell."""
-    member = _member_to_send_company_email(membership_id)
+    member = _find_member(membership_id)
     if member is None or not member.digest:
         return "unwanted"
     message = company_digest_email(
-        member.company.name, date.fromisoformat(day), _figures_in_company_digest(member)
+        member.company.name, date.fromisoformat(day), _digest_figures(member)
     )
     return _send_company_email(member, message, DIGEST, task_id) if message else "nothing"
 
@@ -246,19 +247,19 @@ def company_digest_email(company: str, day: date, figures: list[JobFigures]) -> 
     return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", tuple(paragraphs))
 
 
-def _member_to_send_company_email(membership_id: int) -> Membership | None:
+def _find_member(membership_id: int) -> Membership | None:
     members = Membership.objects.select_related("user", "company")
     return members.filter(id=membership_id, user__is_active=True).first()
 
 
-def _figures_in_company_digest(member: Membership) -> list[JobFigures]:
+def _digest_figures(member: Membership) -> list[JobFigures]:
     open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
     jobs = list(open_jobs.select_related("posting").order_by("-id")[:MOST_JOBS])
     activity = recent_activity([job.id for job in jobs], DAY)
     return [
         JobFigures(
             title=job.posting.title,
-            link=board_link(job.id),
+            link=board_url(job.id),
             seats_taken=job.active_count + job.pending_count,
             capacity=job.capacity,
             waiting=job.people_waiting,
@@ -270,12 +271,10 @@ def _figures_in_company_digest(member: Membership) -> list[JobFigures]:
 
 
 def _send_company_email(member: Membership, message: Message, what: str, task_id: UUID) -> str:
-    email = render_message_as_email(
-        message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id))
-    )
-    render_unsubscribe_header(email, unsubscribe_link(what, member.id))
+    email = render_email(message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id)))
+    render_unsubscribe_header(email, unsubscribe_url(what, member.id))
     try:
-        mail.hand_mail_to_server(email)
+        mail.deliver(email)
     except mail.Refused:
         return "refused"
     return "sent"
@@ -294,33 +293,33 @@ LOOKED = "alerts"  # the heartbeat that says how far the last look came
 
 def raise_company_alerts() -> dict[str, int]:
     """Alert the members of every company that a condition concerns; return how many of each."""
-    now = database_now()
+    now = instants.now()
     beats = Heartbeat.objects.filter(worker=LOOKED).values_list("completed_at", flat=True)
     since = max(min(beats.first() or now, now - REACH), now - LONGEST_REACH)
     raised: Counter[str] = Counter()
     for kind, company_id, about in [
-        *_alerts_of_silent_decay_worker(),
-        *_alerts_of_empty_lines(since),
-        *_alerts_of_dead_letters(since),
-        *_alerts_of_undelivered_emails(since),
-        *_alerts_of_contests(since, now),
+        *_decay_worker_alerts(),
+        *_empty_line_alerts(since),
+        *_dead_letter_alerts(since),
+        *_undelivered_email_alerts(since),
+        *_contest_alerts(since, now),
     ]:
-        raised[kind] += email_alert_to_company(company_id, kind, about=about)
+        raised[kind] += email_alert(company_id, kind, about=about)
     Heartbeat.objects.update_or_create(worker=LOOKED, defaults={"completed_at": now})
     return {kind: number for kind, number in raised.items() if number}
 
 
-def _alerts_of_silent_decay_worker() -> list[tuple[str, UUID, str]]:
+def _decay_worker_alerts() -> list[tuple[str, UUID, str]]:
     """Find the companies with overdue changes, if the decay worker has been silent."""
-    seen = health_of_decay_worker()
-    if seen.at is None or database_now() - seen.at < SILENCE:
+    seen = read_decay_worker_health()
+    if seen.at is None or instants.now() - seen.at < SILENCE:
         return []
     due = Job.objects.filter(next_due_at__isnull=False).order_by("company_id")
     companies = due.values_list("company_id", flat=True).distinct()
     return [("DECAY_SILENT", company_id, "") for company_id in companies]
 
 
-def _alerts_of_empty_lines(since: datetime) -> list[tuple[str, UUID, str]]:
+def _empty_line_alerts(since: datetime) -> list[tuple[str, UUID, str]]:
     """Find the open jobs in which nothing has happened for a day, with seats and nobody waiting."""
     quiet = Job.objects.filter(
         status=JobStatus.OPEN,
@@ -333,7 +332,7 @@ def _alerts_of_empty_lines(since: datetime) -> list[tuple[str, UUID, str]]:
     return [("LINE_EMPTY", company_id, str(job_id)) for company_id, job_id in rows]
 
 
-def _alerts_of_contests(since: datetime, now: datetime) -> list[tuple[str, UUID, str]]:
+def _contest_alerts(since: datetime, now: datetime) -> list[tuple[str, UUID, str]]:
     """Find open contests that are new, nearly due, or newly overdue.
 
     Sandboxes are left out, because no email leaves one.
@@ -353,14 +352,14 @@ def _alerts_of_contests(since: datetime, now: datetime) -> list[tuple[str, UUID,
     ]
 
 
-def _alerts_of_dead_letters(since: datetime) -> list[tuple[str, UUID, str]]:
+def _dead_letter_alerts(since: datetime) -> list[tuple[str, UUID, str]]:
     """Find the companies with a new dead letter."""
     dead = Task.objects.filter(status=Status.DEAD, owner_id__isnull=False, finished_at__gt=since)
     owners = set(dead.values_list("owner_id", flat=True))
     return [("DEAD_LETTERS", owner_id, "") for owner_id in owners if owner_id]
 
 
-def _alerts_of_undelivered_emails(since: datetime) -> list[tuple[str, UUID, str]]:
+def _undelivered_email_alerts(since: datetime) -> list[tuple[str, UUID, str]]:
     """Find the companies with an email that has just failed on every attempt, or come back."""
     failed = Email.objects.filter(
         state__in=[EmailState.FAILED, EmailState.BOUNCED], state_at__gt=since
@@ -377,7 +376,7 @@ DIGESTS, CONDITIONS = "email.digests", "email.alerts"
 
 
 @task_type(key=ALERT_TASK, queue="email", timeout_seconds=60, max_attempts=10)
-def send_company_alert_in_task(
+def send_alert(
     context: Context,
     membership: Positive,
     day: Annotated[str, JsonSchema(format="date")],
@@ -388,7 +387,7 @@ def send_company_alert_in_task(
 
 
 @task_type(key=DIGEST_TASK, queue="email", timeout_seconds=60, max_attempts=10)
-def send_company_digest_in_task(
+def send_digest(
     context: Context, membership: Positive, day: Annotated[str, JsonSchema(format="date")]
 ) -> dict[str, str]:
     """Send a digest to a member: {"outcome"}."""
@@ -396,21 +395,21 @@ def send_company_digest_in_task(
 
 
 @task_type(key=DIGESTS, owner="site", queue="email", cap=1)
-def start_company_digests_in_task() -> dict[str, int]:
+def start_digests() -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
     return {"digests": enqueue_company_digest_emails()}
 
 
 @task_type(key=CONDITIONS, owner="site", queue="upkeep", cap=1)
-def raise_company_alerts_in_task() -> dict[str, int]:
+def raise_alerts() -> dict[str, int]:
     """Alert companies to matters that need them: the number of emails of each kind."""
     return raise_company_alerts()
 
 
 def ensure_company_tasks() -> None:
     """Schedule both. Safe to call at every start, and by many processes at once."""
-    schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
-    schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
+    schedules.ensure("Digests", EVERY_MORNING, DIGESTS)
+    schedules.ensure("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
 
 
 # Repetition of an email about an application, at a company's request.
@@ -430,8 +429,8 @@ def repeat_email(
     company's request: repeating it sends nothing more. Raises EmailNotFound, EmailNotRepeatable,
     EmailRepeatedTooSoon.
     """
-    email = email_of_application(application_id, email_id)
-    tally = count_against_rate("email_again", str(application_id), REPEATS)
+    email = read_email(application_id, email_id)
+    tally = rate_limit.count("email_again", str(application_id), REPEATS)
     if not tally.allowed:
         raise EmailRepeatedTooSoon(wait_seconds=tally.wait_seconds)
     application = Application.objects.select_related("applicant").get(id=application_id)
@@ -444,7 +443,7 @@ def repeat_email(
     event = Event.objects.filter(job_id=application.job_id, seq=email.seq).first()
     if event is None:
         raise EmailNotRepeatable(why="The log of this job is in the archive.")
-    if is_offer_in_applicant_email_over(application, event):
+    if is_offer_over(application, event):
         raise EmailNotRepeatable(why="This offer is no longer open.")
     same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)
     number = same.aggregate(last=Max("number"))["last"] + 1

@@ -39,13 +39,9 @@ from applicants.models import Applicant, Device
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.domain.states import ACCEPTED_UNTIL, EventType, Outcome
 from pipeline.models import Application
-from pipeline.notifications.messages import (
-    EventForMail,
-    event_has_offer_message,
-    kind_of_event_email,
-)
+from pipeline.notifications.messages import EventForMail, event_email_kind, offers_seat
 from pipeline.outgoing.addresses import checked_webhook_url
-from pipeline.wording.english import isolated, time_in_words
+from pipeline.wording.english import format_time, isolated
 from tasks.enqueue import enqueue
 from tasks.json import as_json
 
@@ -113,14 +109,14 @@ def _derive_encryption_key(material: bytes, salt: bytes, info: bytes, length: in
 SIGNED_FOR = timedelta(hours=12)
 
 
-def is_push_on() -> bool:
+def is_push_enabled() -> bool:
     """Tell whether the site has a key to send notifications with."""
     return bool(settings.VAPID_PRIVATE_KEY)
 
 
 def vapid_public_key() -> str:
     """Return the site's public key as browsers take it: base64 for URLs, without padding."""
-    return base64_for_urls(raw_encryption_key(_vapid_key(settings.VAPID_PRIVATE_KEY).public_key()))
+    return encode_base64(raw_encryption_key(_vapid_key(settings.VAPID_PRIVATE_KEY).public_key()))
 
 
 def vapid_key_id() -> str:
@@ -137,14 +133,14 @@ def vapid_authorization(endpoint: str, now: datetime) -> str:
         "sub": settings.VAPID_SUBJECT,
     }
     signed = ".".join(
-        base64_for_urls(as_json(part).encode()) for part in ({"typ": "JWT", "alg": "ES256"}, claims)
+        encode_base64(as_json(part).encode()) for part in ({"typ": "JWT", "alg": "ES256"}, claims)
     )
     made = _vapid_key(settings.VAPID_PRIVATE_KEY).sign(signed.encode(), ECDSA(SHA256()))
     signature = b"".join(number.to_bytes(32) for number in decode_dss_signature(made))
-    return f"vapid t={signed}.{base64_for_urls(signature)}, k={vapid_public_key()}"
+    return f"vapid t={signed}.{encode_base64(signature)}, k={vapid_public_key()}"
 
 
-def base64_for_urls(raw: bytes) -> str:
+def encode_base64(raw: bytes) -> str:
     """Encode bytes in base64 for URLs, without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
@@ -224,7 +220,7 @@ def add_device(
                 "public_key": key,
                 "secret": auth,
                 "site_key": vapid_key_id(),
-                "name": device_name(user_agent),
+                "name": browser_name(user_agent),
             },
         )
     if is_new:
@@ -238,12 +234,12 @@ def remove_device(*, applicant_id: UUID, device_id: UUID) -> None:
         security.info("device.removed", extra={"applicant": str(applicant_id)})
 
 
-def devices_of(applicant_id: UUID) -> list[Device]:
+def read_devices(applicant_id: UUID) -> list[Device]:
     """Return a person's devices, the oldest first."""
     return list(Device.objects.filter(applicant_id=applicant_id).order_by("created_at", "id"))
 
 
-def device_name(user_agent: str) -> str:
+def browser_name(user_agent: str) -> str:
     """Name a browser for its owner, like "Chrome on Android"."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "A browser")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
@@ -302,7 +298,7 @@ def with_devices(applications: QuerySet[Application]) -> QuerySet[Application]:
     return applications.annotate(has_devices=Exists(theirs))
 
 
-def notify_devices_later(
+def notify_later(
     application: Application, seq: int, kind: str, *, reminder: str = "", number: int = 0
 ) -> None:
     """Enqueue the notification about an event if its person has a device; once, if repeated.
@@ -320,27 +316,27 @@ def notify_devices_later(
         )
 
 
-def kind_of_device_text(event: EventForMail, reminder: str) -> str:
+def text_kind(event: EventForMail, reminder: str) -> str:
     """Return the kind of the notification about an event, which need not be in WORDS."""
     if reminder:
-        return REMINDER if event_has_offer_message(event) else reminder
-    if event_has_offer_message(event):
+        return REMINDER if offers_seat(event) else reminder
+    if offers_seat(event):
         return EventType.PROMOTED
     if event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data:
         return ACCEPTED_UNTIL
-    return kind_of_event_email(event)
+    return event_email_kind(event)
 
 
-def device_text(
+def compose_device_text(
     event: EventForMail, *, reminder: str, job_title: str, deadline: datetime | None, zone: tzinfo
 ) -> DeviceText | None:
     """Compose the notification about an event; None if there is none."""
-    kind = kind_of_device_text(event, reminder)
+    kind = text_kind(event, reminder)
     if kind not in WORDS or (kind in _WITH_DEADLINE and deadline is None):
         return None
     title, body = WORDS[kind]
     job = isolated(" ".join(job_title.split()))
     if len(job) > LONGEST_JOB_TITLE:
         job = job[: LONGEST_JOB_TITLE - 1] + "…"
-    until = time_in_words(deadline, zone)
+    until = format_time(deadline, zone)
     return DeviceText(title.format(job=job), body.format(until=until), kind in _WITH_DEADLINE)

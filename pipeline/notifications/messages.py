@@ -22,8 +22,9 @@ from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
 from pipeline.mail.links import LinkedOffer
-from pipeline.wording.english import time_here_and_in_utc, time_in_words, without_isolates
-from pipeline.wording.sentences import Reader, sentence
+from pipeline.wording import sentences
+from pipeline.wording.english import format_time, strip_isolates, time_here_and_utc
+from pipeline.wording.sentences import Reader
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
 
@@ -105,15 +106,15 @@ class Message:
         return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"
 
 
-def message_for(event: EventForMail, facts: Facts) -> Message | None:
+def compose_event_email(event: EventForMail, facts: Facts) -> Message | None:
     """Compose the email about an event for the applicant; None when there is none.
 
     Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
     the database cannot change.
     """
-    if not event_has_message(event):
+    if not is_emailed(event):
         return None
-    message = MAILS[kind_of_event_email(event)](event, facts)
+    message = MAILS[event_email_kind(event)](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     ended = event.to_status != Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
@@ -121,7 +122,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
-def event_has_message(event: EventForMail) -> bool:
+def is_emailed(event: EventForMail) -> bool:
     """Tell whether an applicant gets an email about an event.
 
     An unverified application has none: its address may be a stranger's.
@@ -132,47 +133,46 @@ def event_has_message(event: EventForMail) -> bool:
         return False
     if event.event == EventType.REINSTATED and ANSWER_SEQ in event.data:  # the answer says so
         return False
-    if event.event == EventType.PROMOTED and not event_has_offer_message(event):
+    if event.event == EventType.PROMOTED and not offers_seat(event):
         return False  # the confirmation follows at once
     if event.outcome == Outcome.WITHDRAWN:  # their own act, but the deadline is in their calendar
         return event.from_status == Status.PENDING_ACKNOWLEDGMENT
-    return kind_of_event_email(event) in MAILS
+    return event_email_kind(event) in MAILS
 
 
-def kind_of_event_email(event: EventForMail) -> str:
+def event_email_kind(event: EventForMail) -> str:
     """Return the kind of the email about an event: its outcome, if it ends an application."""
     return event.event if event.event in OF_CONTESTS else event.outcome or event.event
 
 
-def event_has_offer_message(event: EventForMail) -> bool:
+def offers_seat(event: EventForMail) -> bool:
     """Tell whether an event offers a seat that must be confirmed, not accepted in advance."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
     is_open = event.to_status == Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
     return event.event in offers and is_open
 
 
-def reminder_message(facts: Facts, deadline: datetime) -> Message:
+def compose_reminder(facts: Facts, deadline: datetime) -> Message:
     """Compose the reminder of an offer that is still open."""
-    until = time_here_and_in_utc(deadline, facts.zone)
+    until = time_here_and_utc(deadline, facts.zone)
     subject = (
         f"Reminder: confirm your seat for “{facts.job_title}” by"
-        f" {time_in_words(deadline, facts.zone)}"
+        f" {format_time(deadline, facts.zone)}"
     )
     first = Paragraph(
         f"Your seat is not confirmed yet. Confirm by {until}, or it goes to the next person:",
         facts.confirm_link,
         "Confirm my seat",
     )
-    return _message(facts, subject, first, _message_about_withdrawal(facts))
+    return _build(facts, subject, first, _withdrawal_paragraph(facts))
 
 
-def yes_ends_message(event: EventForMail, facts: Facts) -> Message:
+def compose_yes_end(event: EventForMail, facts: Facts) -> Message:
     """Compose the reminder that a yes in advance ends soon."""
     until = event.data["accept_until"]
-    ends = time_here_and_in_utc(until, facts.zone)
+    ends = time_here_and_utc(until, facts.zone)
     subject = (
-        f"Your advance acceptance for “{facts.job_title}” ends at"
-        f" {time_in_words(until, facts.zone)}"
+        f"Your advance acceptance for “{facts.job_title}” ends at {format_time(until, facts.zone)}"
     )
     what = (
         f"You said yes in advance. This ends at {ends}. If your turn comes after that, you"
@@ -180,39 +180,37 @@ def yes_ends_message(event: EventForMail, facts: Facts) -> Message:
     )
     again = "Say yes for longer, if you want to:"
     follow = Paragraph(again, facts.application_link, "My application")
-    return _message(facts, subject, Paragraph(what), *_message_about_place(facts), follow)
+    return _build(facts, subject, Paragraph(what), *_place_paragraphs(facts), follow)
 
 
-def _applied_message(event: EventForMail, facts: Facts) -> Message:
+def _compose_applied(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
-        return _offer_message(
-            event, facts, *([_message_to_person_put_forward(facts)] if by_company else [])
+        return _compose_offer(
+            event, facts, *([_put_forward_paragraph(facts)] if by_company else [])
         )
     follow = Paragraph(_TRACK, facts.application_link, "My application")
     if by_company:
         subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
-        return _message_from_timeline(
-            event, facts, subject, follow, _message_to_person_put_forward(facts)
-        )
+        return _compose_sentence(event, facts, subject, follow, _put_forward_paragraph(facts))
     subject = f"You have applied for “{facts.job_title}” at {facts.company}"
-    return _message_from_timeline(event, facts, subject, *_message_about_place(facts), follow)
+    return _compose_sentence(event, facts, subject, *_place_paragraphs(facts), follow)
 
 
-def _place_message(subject: str) -> Callable[[EventForMail, Facts], Message]:
+def _place_composer(subject: str) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email about a person's place in line from a subject."""
 
     def compose_place_message(event: EventForMail, facts: Facts) -> Message:
         named = subject.format(job=facts.job_title, company=facts.company)
         follow = Paragraph(_TRACK, facts.application_link, "My application")
-        return _message_from_timeline(event, facts, named, *_message_about_place(facts), follow)
+        return _compose_sentence(event, facts, named, *_place_paragraphs(facts), follow)
 
     return compose_place_message
 
 
-def _message_about_place(facts: Facts) -> list[Paragraph]:
+def _place_paragraphs(facts: Facts) -> list[Paragraph]:
     if facts.draw_at:
-        when = time_here_and_in_utc(facts.draw_at, facts.zone)
+        when = time_here_and_utc(facts.draw_at, facts.zone)
         return [
             Paragraph(
                 f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
@@ -224,7 +222,7 @@ def _message_about_place(facts: Facts) -> list[Paragraph]:
     return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]
 
 
-def _message_to_person_put_forward(facts: Facts) -> Paragraph:
+def _put_forward_paragraph(facts: Facts) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
     return Paragraph(
         f"You are receiving this because {facts.company} put you forward for this job with this"
@@ -236,9 +234,9 @@ def _message_to_person_put_forward(facts: Facts) -> Paragraph:
     )
 
 
-def _offer_message(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
+def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
     deadline = facts.deadline or datetime.fromisoformat(event.data["deadline"])
-    until = time_here_and_in_utc(deadline, facts.zone)
+    until = time_here_and_utc(deadline, facts.zone)
     first = Paragraph(
         f"Confirm by {until}, or the seat goes to the next person:",
         facts.confirm_link,
@@ -248,14 +246,14 @@ def _offer_message(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
         f"You have been offered a seat for “{facts.job_title}” at {facts.company}. The link opens a"
         " page with a button; nothing changes until you press it."
     )
-    in_zone = time_in_words(deadline, facts.zone)
+    in_zone = format_time(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
-    after = [*message_about_pass(facts), _message_about_withdrawal(facts)]
-    message = _message(facts, subject, first, what, *after, *more)
+    after = [*pass_paragraphs(facts), _withdrawal_paragraph(facts)]
+    message = _build(facts, subject, first, what, *after, *more)
     return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
 
 
-def message_about_pass(facts: Facts) -> list[Paragraph]:
+def pass_paragraphs(facts: Facts) -> list[Paragraph]:
     """Return a paragraph on passing this turn, if that is possible."""
     if not facts.passes_left:
         return []
@@ -266,7 +264,7 @@ def message_about_pass(facts: Facts) -> list[Paragraph]:
     return [Paragraph(text, facts.confirm_link, "Confirm or pass")]
 
 
-def _message_about_withdrawal(facts: Facts) -> Paragraph:
+def _withdrawal_paragraph(facts: Facts) -> Paragraph:
     return Paragraph(
         "Not interested any more? Withdraw so that the next person gets the seat:",
         facts.application_link,
@@ -274,21 +272,21 @@ def _message_about_withdrawal(facts: Facts) -> Paragraph:
     )
 
 
-def _message_about_extension(event: EventForMail, facts: Facts) -> Message:
+def _compose_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
-    until = time_here_and_in_utc(deadline, facts.zone)
+    until = time_here_and_utc(deadline, facts.zone)
     subject = (
         f"More time: confirm your seat for “{facts.job_title}” by"
-        f" {time_in_words(deadline, facts.zone)}"
+        f" {format_time(deadline, facts.zone)}"
     )
     first = Paragraph(
         f"You now have until {until} to confirm:", facts.confirm_link, "Confirm my seat"
     )
-    what = Paragraph(sentence(event, Reader.APPLICANT, facts.zone))
-    return replace(_message(facts, subject, first, what), calendar=CalendarNote(sequence=1))
+    what = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
+    return replace(_build(facts, subject, first, what), calendar=CalendarNote(sequence=1))
 
 
-def _notice_message(
+def _notice_composer(
     subject: str, *after: tuple[str, str, str]
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
@@ -299,7 +297,7 @@ def _notice_message(
             Paragraph(text.format(**names), getattr(facts, link) if link else "", label)
             for text, link, label in after
         ]
-        return _message_from_timeline(event, facts, subject.format(**names), *closing)
+        return _compose_sentence(event, facts, subject.format(**names), *closing)
 
     return compose_notice_message
 
@@ -308,21 +306,21 @@ _CONFIRMED = ("Your seat for “{job}” is confirmed", "You have a seat for “
 _TRACK = "Track your application, or withdraw:"
 
 
-def _answer_message(event: EventForMail, facts: Facts) -> Message:
+def _compose_answer(event: EventForMail, facts: Facts) -> Message:
     subject = f"{facts.company} has looked again at your application for “{facts.job_title}”"
     wrote = [Paragraph(f"{facts.company} wrote:\n\n{facts.answer}")] if facts.answer else []
     follow = Paragraph("See your application:", facts.application_link, "My application")
     changed = event.data.get(ANSWER) == ContestAnswer.CHANGED
-    place = _message_about_place(facts) if changed else []
-    return _message_from_timeline(event, facts, subject, *wrote, *place, follow)
+    place = _place_paragraphs(facts) if changed else []
+    return _compose_sentence(event, facts, subject, *wrote, *place, follow)
 
 
-def _message_about_hire(_event: EventForMail, facts: Facts) -> Message:
+def _compose_hire(_event: EventForMail, facts: Facts) -> Message:
     """Congratulate, without the reason: it explains why the line ended, not why they were hired."""
     good = f"Congratulations! {facts.company} hired you and will contact you about the next steps."
     ended = "Your application has ended, and there is nothing more for you to do here."
     subject = f"You are hired: “{facts.job_title}” at {facts.company}"
-    return _message(facts, subject, Paragraph(good), Paragraph(ended))
+    return _build(facts, subject, Paragraph(good), Paragraph(ended))
 
 
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
@@ -330,55 +328,55 @@ WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
 
 # The events and outcomes with an email, and the function that composes it.
 MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
-    EventType.APPLIED: _applied_message,
-    EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
-    EventType.PROMOTED: _offer_message,
-    EventType.DEADLINE_EXTENDED: _message_about_extension,
-    EventType.ACKNOWLEDGED: lambda event, facts: _notice_message(
+    EventType.APPLIED: _compose_applied,
+    EventType.VERIFIED: _place_composer("You are in line for “{job}” at {company}"),
+    EventType.PROMOTED: _compose_offer,
+    EventType.DEADLINE_EXTENDED: _compose_extension,
+    EventType.ACKNOWLEDGED: lambda event, facts: _notice_composer(
         _CONFIRMED[ACCEPTED_UNTIL in event.data],
         ("See your application, or withdraw:", "application_link", "My application"),
     )(event, facts),
-    EventType.DECAYED: _notice_message(
+    EventType.DECAYED: _notice_composer(
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),
     ),
-    EventType.PASSED: _notice_message(
+    EventType.PASSED: _notice_composer(
         "You passed your turn for “{job}” and keep your place",
         ("See your place, or withdraw:", "application_link", "My application"),
     ),
-    EventType.REINSTATED: _place_message("You have your place back in the line for “{job}”"),
-    EventType.CONTESTED: _notice_message(
+    EventType.REINSTATED: _place_composer("You have your place back in the line for “{job}”"),
+    EventType.CONTESTED: _notice_composer(
         "You asked {company} to look again at “{job}”",
         ("See what you wrote, and the answer when it comes:", "application_link", "My application"),
     ),
-    EventType.CONTEST_ANSWERED: _answer_message,
-    EventType.PLACED: _place_message("Your place in line for “{job}” has been drawn"),
-    Outcome.WITHDRAWN: _notice_message("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
-    Outcome.LAPSED: _notice_message(
+    EventType.CONTEST_ANSWERED: _compose_answer,
+    EventType.PLACED: _place_composer("Your place in line for “{job}” has been drawn"),
+    Outcome.WITHDRAWN: _notice_composer("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
+    Outcome.LAPSED: _notice_composer(
         "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED
     ),
-    Outcome.REMOVED: _notice_message(
+    Outcome.REMOVED: _notice_composer(
         "{company} removed you from the line for “{job}”", WHAT_HAPPENED
     ),
-    Outcome.REJECTED: _notice_message(
+    Outcome.REJECTED: _notice_composer(
         "{company} has decided on your application for “{job}”", OTHER_JOBS
     ),
-    Outcome.HIRED: _message_about_hire,
-    Outcome.JOB_CLOSED: _notice_message("{company} has closed the job “{job}”", OTHER_JOBS),
+    Outcome.HIRED: _compose_hire,
+    Outcome.JOB_CLOSED: _notice_composer("{company} has closed the job “{job}”", OTHER_JOBS),
 }
 
 
-def _message_from_timeline(
+def _compose_sentence(
     event: EventForMail, facts: Facts, subject: str, *after: Paragraph
 ) -> Message:
     """Compose an email from the timeline's sentence and the next steps."""
-    told = Paragraph(sentence(event, Reader.APPLICANT, facts.zone))
-    return _message(facts, subject, told, *after)
+    told = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
+    return _build(facts, subject, told, *after)
 
 
-def _message(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
+def _build(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
     about = Paragraph(f"About your application for “{facts.job_title}” at {facts.company}.")
-    return Message(without_isolates(" ".join(subject.split())), (*paragraphs, about))
+    return Message(strip_isolates(" ".join(subject.split())), (*paragraphs, about))
 
 
 # Rendering of messages: HTML beside the text, and the file for calendars.
@@ -395,16 +393,16 @@ _BUTTON = (
 )
 
 
-def render_message_as_html(message: Message) -> str:
+def render_html(message: Message) -> str:
     """Render a message as a small HTML page, which keeps the reader's colours."""
     context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
     return _TEMPLATE.render(Context(context))
 
 
-def render_message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
+def render_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
     """Build the email."""
-    html = render_message_as_html(message)
-    return mail.compose_mail(
+    html = render_html(message)
+    return mail.compose(
         to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
     )
 

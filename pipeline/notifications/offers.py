@@ -16,12 +16,13 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from jobs.models import Job, JobStatus
-from jobs.quiet_hours import QuietHours, deadline_outside_quiet_hours, time_outside_quiet_hours
-from pipeline.database.instants import database_now
+from jobs.quiet_hours import QuietHours, compute_deadline, counted_time
+from pipeline.database import instants
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import TIME_ZONE, EventType
 from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Application, Email, EmailState, Event
+from pipeline.notifications import applicants
 from pipeline.notifications.applicants import (
     HALF,
     HOUR,
@@ -30,11 +31,10 @@ from pipeline.notifications.applicants import (
     UNREACHABLE,
     YES,
     Cause,
-    is_offer_in_applicant_email_open,
-    send_applicant_email,
+    is_offer_open,
 )
-from pipeline.notifications.devices import REMINDER, notify_devices_later, with_devices
-from pipeline.notifications.messages import event_has_offer_message
+from pipeline.notifications.devices import REMINDER, notify_later, with_devices
+from pipeline.notifications.messages import offers_seat
 from pipeline.services.turns import extend_deadline
 from tasks.enqueue import enqueue
 
@@ -60,116 +60,105 @@ class OfferTimes(NamedTuple):
     quiet: QuietHours | None = None
 
 
-def offer_checkpoints(times: OfferTimes) -> list[tuple[datetime, str]]:
+def list_checkpoints(times: OfferTimes) -> list[tuple[datetime, str]]:
     """Return the checkpoints of an offer and their purposes, in order.
 
     No reminder is in quiet hours.
     """
     offered_at, deadline, quiet = times
-    window = time_outside_quiet_hours(offered_at, deadline, quiet)
+    window = counted_time(offered_at, deadline, quiet)
     found = [(deadline - min(LONGEST_GUARD, (deadline - offered_at) / 10), GUARD)]
     if window >= LEAST_FOR_HOUR:
-        found.append(
-            (deadline_outside_quiet_hours(offered_at, window - timedelta(hours=1), quiet), HOUR)
-        )
+        found.append((compute_deadline(offered_at, window - timedelta(hours=1), quiet), HOUR))
     if window >= LEAST_FOR_HALF:
-        found.append((deadline_outside_quiet_hours(offered_at, window / 2, quiet), HALF))
+        found.append((compute_deadline(offered_at, window / 2, quiet), HALF))
     return sorted(found)
 
 
-def first_offer_reminder(times: OfferTimes, after: datetime) -> datetime | None:
+def first_reminder(times: OfferTimes, after: datetime) -> datetime | None:
     """Return when the next reminder of an offer is due after a time; None if there is none."""
-    later = [at for at, what in offer_checkpoints(times) if at > after and what != GUARD]
+    later = [at for at, what in list_checkpoints(times) if at > after and what != GUARD]
     return later[0] if later else None
 
 
-def watch_offer(application_id: UUID, seq: int) -> str:
+def watch(application_id: UUID, seq: int) -> str:
     """Send the reminder that is due, and enqueue the next check; return in a word what was done.
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
-    application = _watched_offer_application(application_id)
-    if application is None or not is_offer_in_applicant_email_open(application, seq):
-        close_offer_reminders(application_id, seq, OVER)
+    application = _watched_application(application_id)
+    if application is None or not is_offer_open(application, seq):
+        close_reminders(application_id, seq, OVER)
         return "over"
-    now = database_now()
-    due = [what for at, what in offer_checkpoints(_offer_times(application)) if at <= now]
-    _watch_offer_again(application, seq, now)
+    now = instants.now()
+    due = [what for at, what in list_checkpoints(_read_times(application)) if at <= now]
+    _watch_again(application, seq, now)
     if not due:  # an extension made it too early
         return "nothing"
-    close_offer_reminders(application_id, seq, OVER, but=due[-1])
+    close_reminders(application_id, seq, OVER, but=due[-1])
     if due[-1] == GUARD:
         return "too late"
     # A device was added for this, and can be reached even while emails cannot.
-    notify_devices_later(application, seq, REMINDER, reminder=due[-1])
-    offer = _email_of_watched_offer(application_id, seq)
+    notify_later(application, seq, REMINDER, reminder=due[-1])
+    offer = _watched_email(application_id, seq)
     if application.applicant.reminders and offer is not None and offer.state == EmailState.SENT:
-        return send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
+        return applicants.send_email(Cause(application_id, seq, reminder=due[-1]))
     return "nothing"
 
 
-def extend_offer_without_email(application_id: UUID, seq: int) -> str:
+def extend_unsent(application_id: UUID, seq: int) -> str:
     """Extend the deadline of an offer whose email was not handed over; return what was done.
 
     It is called shortly before the deadline. It need not be called again after an extension: an
     offer is extended only once.
     """
-    application = _watched_offer_application(application_id)
-    if application is None or not is_offer_in_applicant_email_open(application, seq):
+    application = _watched_application(application_id)
+    if application is None or not is_offer_open(application, seq):
         return "over"
-    done, times = "nothing", _offer_times(application)
-    email = _email_of_watched_offer(application_id, seq)
+    done, times = "nothing", _read_times(application)
+    email = _watched_email(application_id, seq)
     # The mail server has neither accepted it nor refused it permanently.
     if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
         window = times.deadline - times.offered_at
-        done = "extended" if _extend_watched_offer(application_id, window) else "too late"
+        done = "extended" if _extend(application_id, window) else "too late"
         application.refresh_from_db(fields=["acknowledge_by"])
-    _watch_offer_again(application, seq, database_now())
+    _watch_again(application, seq, instants.now())
     return done
 
 
-def close_offer_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
+def close_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
     """Record that reminders of an event, except those of one kind, will not be tried again."""
     rows = Email.objects.filter(application_id=application_id, seq=seq, state=EmailState.QUEUED)
     open_rows = rows.filter(kind__in=REMINDERS).exclude(kind=but)
     open_rows.update(state=EmailState.FAILED, state_at=Now(), problem=problem)
 
 
-def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
+def extend_delayed(application_id: UUID, seq: int) -> bool:
     """Extend the deadline of an offer by the time that its email took; tell whether that was done.
 
     Call this after the email was handed over. Calling it twice is harmless: a promotion's deadline
     is extended only once.
     """
     event = Event.objects.filter(application_id=application_id, seq=seq).first()
-    row = _email_of_watched_offer(application_id, seq)
-    if (
-        event is None
-        or row is None
-        or row.state != EmailState.SENT
-        or not event_has_offer_message(event)
-    ):
+    row = _watched_email(application_id, seq)
+    if event is None or row is None or row.state != EmailState.SENT or not offers_seat(event):
         return False
     zone = event.data.get(TIME_ZONE, "")
     quiet = Job.objects.get(id=event.job_id).policy.quiet_hours(zone)
-    window = time_outside_quiet_hours(
-        event.at, datetime.fromisoformat(event.data["deadline"]), quiet
-    )
-    delay = time_outside_quiet_hours(event.at, row.state_at, quiet)
+    window = counted_time(event.at, datetime.fromisoformat(event.data["deadline"]), quiet)
+    delay = counted_time(event.at, row.state_at, quiet)
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)
-    return is_offer_in_applicant_email_open(application, seq) and _extend_watched_offer(
-        application_id, delay
-    )
+    return is_offer_open(application, seq) and _extend(application_id, delay)
 
 
-def _watched_offer_application(application_id: UUID) -> Application | None:
+def _watched_application(application_id: UUID) -> Application | None:
     rows = Application.objects.select_related("applicant", "job")
     return with_devices(rows).filter(id=application_id).first()
 
 
-def _offer_times(application: Application) -> OfferTimes:
+def _read_times(application: Application) -> OfferTimes:
     """Return when an open offer was made, its deadline, and quiet hours by the current policy."""
     assert application.promoted_at  # noqa: S101  it is open
     assert application.acknowledge_by  # noqa: S101  offers have a deadline
@@ -177,8 +166,8 @@ def _offer_times(application: Application) -> OfferTimes:
     return OfferTimes(application.promoted_at, application.acknowledge_by, quiet)
 
 
-def _watch_offer_again(application: Application, seq: int, now: datetime) -> None:
-    at = first_offer_reminder(_offer_times(application), after=now)
+def _watch_again(application: Application, seq: int, now: datetime) -> None:
+    at = first_reminder(_read_times(application), after=now)
     if at is not None:
         enqueue(
             WATCH,
@@ -189,12 +178,12 @@ def _watch_offer_again(application: Application, seq: int, now: datetime) -> Non
         )
 
 
-def _email_of_watched_offer(application_id: UUID, seq: int) -> Email | None:
+def _watched_email(application_id: UUID, seq: int) -> Email | None:
     rows = Email.objects.filter(application_id=application_id, seq=seq, number=0)
     return rows.exclude(kind__in=(HALF, HOUR)).first()
 
 
-def _extend_watched_offer(application_id: UUID, lost: timedelta) -> bool:
+def _extend(application_id: UUID, lost: timedelta) -> bool:
     """Extend a deadline by lost time, at most by one window of the job's policy as it is now."""
     job_window = Application.objects.values_list("job__acknowledgment_window_seconds", flat=True)
     most_seconds = job_window.get(id=application_id)
@@ -216,7 +205,7 @@ YES_PRIORITY = 10
 AHEAD, SHORTEST_YES = timedelta(days=1), timedelta(days=2)
 
 
-def yes_reminder_at(event: Any) -> datetime | None:
+def yes_reminder_time(event: Any) -> datetime | None:
     """Return when to remind of the yes that an event gives; None without one or if it is short.
 
     `event`: a log entry, or a row of the log.
@@ -227,7 +216,7 @@ def yes_reminder_at(event: Any) -> datetime | None:
     return until - AHEAD if until and until - event.at >= SHORTEST_YES else None
 
 
-def remind_of_yes(application_id: UUID, seq: int) -> str:
+def remind_yes(application_id: UUID, seq: int) -> str:
     """Send the reminder of the yes that an event gave, if it is still valid; return what was done.
 
     It is not valid if it was used, changed or cancelled, or has ended. Raises tasks.errors.Retry
@@ -240,18 +229,18 @@ def remind_of_yes(application_id: UUID, seq: int) -> str:
     if (
         application is None
         or application.accept_until is None
-        or application.accept_until <= database_now()
+        or application.accept_until <= instants.now()
         or application.job.status == JobStatus.CLOSED
         or given.filter(seq__gt=seq).exists()
     ):
-        close_offer_reminders(application_id, seq, OVER)
+        close_reminders(application_id, seq, OVER)
         return "over"
     if not application.applicant.reminders:
         return "nothing"
-    return send_applicant_email(Cause(application_id, seq, reminder=YES))
+    return applicants.send_email(Cause(application_id, seq, reminder=YES))
 
 
-def yes_reminders_in_sandbox(
+def sandbox_yes_reminders(
     job_id: UUID, events: Collection[Event], now: datetime
 ) -> Iterator[tuple[Event, datetime]]:
     """Yield each yes of which people were reminded by now, with the time.
@@ -265,7 +254,7 @@ def yes_reminders_in_sandbox(
         people |= set(standing.values_list("id", flat=True))
     given = Event.objects.filter(application_id__in=people, event=EventType.PREACCEPTED)
     for event in given.order_by("seq"):
-        at = yes_reminder_at(event)
+        at = yes_reminder_time(event)
         later = Event.objects.filter(application_id=event.application_id, seq__gt=event.seq)
         end = later.exclude(event=EventType.DEFERRED).order_by("seq").first()
         if at and at < (end.at if end else now):

@@ -13,20 +13,15 @@ from django.conf import settings
 
 from applicants.mail import NOWHERE
 from jobs.models import Job
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.states import TIME_ZONE, ActorKind, EventType, Reason, Status
 from pipeline.line import write
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications import applicants, offers
-from pipeline.notifications.applicants import (
-    YES,
-    Cause,
-    id_of_applicant_email,
-    kind_of_applicant_email,
-)
-from pipeline.notifications.messages import event_has_message, event_has_offer_message
+from pipeline.notifications.applicants import YES, Cause, build_email_id, email_kind
+from pipeline.notifications.messages import is_emailed, offers_seat
 from pipeline.notifications.offers import (
     GUARD,
     GUARD_PRIORITY,
@@ -35,11 +30,11 @@ from pipeline.notifications.offers import (
     WATCH,
     YES_PRIORITY,
     OfferTimes,
-    first_offer_reminder,
-    offer_checkpoints,
-    remind_of_yes,
-    yes_reminder_at,
-    yes_reminders_in_sandbox,
+    first_reminder,
+    list_checkpoints,
+    remind_yes,
+    sandbox_yes_reminders,
+    yes_reminder_time,
 )
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
 from tasks import registry
@@ -73,44 +68,40 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     harmless.
     """
     job = Job.objects.get(id=job_id)
-    now = database_now(ahead_seconds=job.clock_offset_seconds)
+    now = instants.now(ahead_seconds=job.clock_offset_seconds)
     events = list(
         Event.objects.filter(job_id=job_id, seq__range=(first_seq, last_seq)).order_by("seq")
     )
-    offered = {each.application_id for each in events if event_has_offer_message(each)}
+    offered = {each.application_id for each in events if offers_seat(each)}
     rows = [
-        _sandbox_email(Cause(_application_of_sandbox_email(each), each.seq), each, each.at)
+        _sandbox_email(Cause(_application_id(each), each.seq), each, each.at)
         for each in events
         # A person who proves the address and is offered a seat at once gets one email, the offer.
-        if event_has_message(each)
+        if is_emailed(each)
         if each.event != EventType.VERIFIED or each.application_id not in offered
     ]
-    for offer in _offers_in_sandbox_emails(job_id, events, now):
+    for offer in _sandbox_offers(job_id, events, now):
         deadline = parse_logged_time(offer.event.data["deadline"])
         assert deadline is not None  # noqa: S101  offers have a deadline
         quiet = job.policy.quiet_hours(offer.event.data.get(TIME_ZONE, ""))
-        for at, what in offer_checkpoints(OfferTimes(offer.event.at, deadline, quiet)):
+        for at, what in list_checkpoints(OfferTimes(offer.event.at, deadline, quiet)):
             if what != GUARD and at < min(offer.over_at, now):
-                cause = Cause(
-                    _application_of_sandbox_email(offer.event), offer.event.seq, reminder=what
-                )
+                cause = Cause(_application_id(offer.event), offer.event.seq, reminder=what)
                 rows.append(_sandbox_email(cause, offer.event, at))
-    for yes, at in yes_reminders_in_sandbox(job_id, events, now):
-        cause = Cause(_application_of_sandbox_email(yes), yes.seq, reminder=YES)
+    for yes, at in sandbox_yes_reminders(job_id, events, now):
+        cause = Cause(_application_id(yes), yes.seq, reminder=YES)
         rows.append(_sandbox_email(cause, yes, at))
     Email.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 
-def _offers_in_sandbox_emails(
-    job_id: UUID, events: list[Event], now: datetime
-) -> Iterator[SandboxOffer]:
+def _sandbox_offers(job_id: UUID, events: list[Event], now: datetime) -> Iterator[SandboxOffer]:
     """Return the offers that events make or end, and after an advance of the clock the open ones.
 
     In a sandbox no deadline is extended, so the event after an offer ends it.
     """
     pending = Status.PENDING_ACKNOWLEDGMENT
-    offers = {each.id: each for each in events if event_has_offer_message(each)}
+    offers = {each.id: each for each in events if offers_seat(each)}
     for event in events:
         if event.from_status == pending:
             before = Event.objects.filter(application_id=event.application_id, seq__lt=event.seq)
@@ -126,15 +117,15 @@ def _offers_in_sandbox_emails(
         yield SandboxOffer(offer, end or now)
 
 
-def _application_of_sandbox_email(event: Event) -> UUID:
+def _application_id(event: Event) -> UUID:
     assert event.application_id is not None  # noqa: S101  it is emailed
     return event.application_id
 
 
 def _sandbox_email(cause: Cause, event: Event, at: datetime) -> Email:
-    kind = kind_of_applicant_email(cause, event)
+    kind = email_kind(cause, event)
     return Email(
-        id=id_of_applicant_email(cause, kind),
+        id=build_email_id(cause, kind),
         application_id=cause.application_id,
         seq=cause.seq,
         kind=kind,
@@ -150,41 +141,41 @@ EVENT_PRIORITY, BULK_PRIORITY = 20, -20
 registered_type = cache(registry.find_registered_type)
 
 
-def start_outbox() -> None:
+def start() -> None:
     """Write the email tasks of every change from now on."""
-    write.register_follow_up(outbox_tasks)
+    write.register_follow_up(email_tasks)
 
 
-def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
+def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     """Derive the tasks that send the emails about events, and watch over the offers among them."""
     if not settings.NOTIFY or settings.EMAIL_BACKEND == NOWHERE:
         return []
     if job.is_test:
-        return list(_outbox_tasks_of_sandbox(job, entries))
-    offered = {entry.application_id for entry in entries if event_has_offer_message(entry)}
+        return list(_sandbox_tasks(job, entries))
+    offered = {entry.application_id for entry in entries if offers_seat(entry)}
     return [
         task
         for entry in entries
         # A person who proves the address and is offered a seat at once gets one email, the offer.
-        if event_has_message(entry)
+        if is_emailed(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
-        for task in _outbox_tasks_of(job, entry)
+        for task in _entry_tasks(job, entry)
     ] + [
-        _outbox_task(REMIND_OF_YES, entry, YES_PRIORITY, run_after=at)
+        _new_task(REMIND_OF_YES, entry, YES_PRIORITY, run_after=at)
         for entry in entries
-        if (at := yes_reminder_at(entry))
+        if (at := yes_reminder_time(entry))
     ]
 
 
-def _outbox_tasks_of(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
-    if event_has_offer_message(entry):
-        yield _outbox_task(EVENT, entry, OFFER_PRIORITY)
-        if (times := _offer_times_for_outbox(job, entry)) is not None:
-            guarded = next(at for at, what in offer_checkpoints(times) if what == GUARD)
-            yield _outbox_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
-            reminded = first_offer_reminder(times, after=entry.at)
+def _entry_tasks(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
+    if offers_seat(entry):
+        yield _new_task(EVENT, entry, OFFER_PRIORITY)
+        if (times := _logged_offer_times(job, entry)) is not None:
+            guarded = next(at for at, what in list_checkpoints(times) if what == GUARD)
+            yield _new_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
+            reminded = first_reminder(times, after=entry.at)
             if reminded is not None:
-                yield _outbox_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
+                yield _new_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
         return
     is_bulk = (
         entry.event in (EventType.CLOSED_OUT, EventType.PLACED)
@@ -192,44 +183,44 @@ def _outbox_tasks_of(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
         or entry.data.get("reason") == Reason.IMPORT_UNDONE
     )
     yield (
-        _outbox_task(BULK, entry, BULK_PRIORITY)
+        _new_task(BULK, entry, BULK_PRIORITY)
         if is_bulk
-        else _outbox_task(EVENT, entry, EVENT_PRIORITY)
+        else _new_task(EVENT, entry, EVENT_PRIORITY)
     )
 
 
-def _outbox_tasks_of_sandbox(job: LockedJob, entries: list[LogEntry]) -> Iterator[NewTask]:
+def _sandbox_tasks(job: LockedJob, entries: list[LogEntry]) -> Iterator[NewTask]:
     """Derive the tasks that record emails: one at once, and one at each reminder still to come.
 
     An advance of the clock does not wait for the latter: it also has all reminders before its time
     recorded.
     """
-    yield _outbox_task_to_record(job.id, entries[0].seq, entries[-1].seq)
+    yield _recording_task(job.id, entries[0].seq, entries[-1].seq)
     ahead = timedelta(seconds=job.clock_offset_seconds)
     for entry in entries:
-        times = _offer_times_for_outbox(job, entry) if event_has_offer_message(entry) else None
-        for at, what in offer_checkpoints(times) if times else ():
+        times = _logged_offer_times(job, entry) if offers_seat(entry) else None
+        for at, what in list_checkpoints(times) if times else ():
             if what != GUARD and at > (job.settles_until or job.now):
-                yield _outbox_task_to_record(job.id, entry.seq, entry.seq, run_after=at - ahead)
-        if yes_ends := yes_reminder_at(entry):
-            yield _outbox_task_to_record(job.id, entry.seq, entry.seq, run_after=yes_ends - ahead)
+                yield _recording_task(job.id, entry.seq, entry.seq, run_after=at - ahead)
+        if yes_ends := yes_reminder_time(entry):
+            yield _recording_task(job.id, entry.seq, entry.seq, run_after=yes_ends - ahead)
 
 
-def _offer_times_for_outbox(job: LockedJob, entry: LogEntry) -> OfferTimes | None:
+def _logged_offer_times(job: LockedJob, entry: LogEntry) -> OfferTimes | None:
     """Return the times of an offer that was just logged."""
     deadline = parse_logged_time(entry.data["deadline"])
     quiet = job.policy.quiet_hours(entry.data.get(TIME_ZONE, ""))
     return OfferTimes(entry.at, deadline, quiet) if deadline else None
 
 
-def _outbox_task_to_record(
+def _recording_task(
     job_id: UUID, first_seq: int, last_seq: int, *, run_after: datetime | None = None
 ) -> NewTask:
     payload = {"job_id": str(job_id), "first_seq": first_seq, "last_seq": last_seq}
     return NewTask(RECORD, payload, priority=BULK_PRIORITY, run_after=run_after)
 
 
-def _outbox_task(
+def _new_task(
     key: str, entry: LogEntry, priority: int, *, run_after: datetime | None = None
 ) -> NewTask:
     """Make a task. Its payload always fits the schema, so it is not checked."""
@@ -250,25 +241,23 @@ _BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
 _email_type = partial(task_type, queue="email", timeout_seconds=60, max_attempts=20)
 
 
-def give_up_email_in_task(application: UUID, seq: int, number: int = 0) -> None:
+def give_up_email(application: UUID, seq: int, number: int = 0) -> None:
     """Record that an email will not be tried again."""
-    applicants.give_up_applicant_email(Cause(application, seq, number=number))
+    applicants.give_up_email(Cause(application, seq, number=number))
 
 
 @_email_type(
     key=EVENT,
     urgent=True,
     backoff=_BACKOFF,
-    on_fail=give_up_email_in_task,
+    on_fail=give_up_email,
     waits_for_service=True,
 )
-def send_event_email_in_task(
-    application: UUID, seq: Positive, number: Number = 0
-) -> dict[str, str]:
+def send_event_email(application: UUID, seq: Positive, number: Number = 0) -> dict[str, str]:
     """Send the email about an event: {"state"}. A late offer gets the lost time back."""
-    state = applicants.send_applicant_email(Cause(application, seq, number=number))
+    state = applicants.send_email(Cause(application, seq, number=number))
     if state == EmailState.SENT:
-        offers.extend_offer_for_email_delay(application, seq)
+        offers.extend_delayed(application, seq)
     return {"state": state}
 
 
@@ -276,40 +265,40 @@ def send_event_email_in_task(
     key=BULK,
     rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
     backoff=_BACKOFF,
-    on_fail=give_up_email_in_task,
+    on_fail=give_up_email,
     waits_for_service=True,
 )
-def send_bulk_email_in_task(application: UUID, seq: Positive, number: Number = 0) -> dict[str, str]:
+def send_bulk_email(application: UUID, seq: Positive, number: Number = 0) -> dict[str, str]:
     """Send one of very many emails (of an import or a closed line), at the site's rate."""
-    return {"state": applicants.send_applicant_email(Cause(application, seq, number=number))}
+    return {"state": applicants.send_email(Cause(application, seq, number=number))}
 
 
-def give_up_reminder_in_task(application: UUID, seq: int) -> None:
+def give_up_reminder(application: UUID, seq: int) -> None:
     """Record that a reminder will not be tried again."""
-    offers.close_offer_reminders(application, seq, applicants.UNREACHABLE)
+    offers.close_reminders(application, seq, applicants.UNREACHABLE)
 
 
 @_email_type(
     key=offers.WATCH,
     urgent=True,
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
-    on_fail=give_up_reminder_in_task,
+    on_fail=give_up_reminder,
     waits_for_service=True,
 )
-def watch_offer_in_task(application: UUID, seq: Positive) -> dict[str, str]:
+def watch_offer(application: UUID, seq: Positive) -> dict[str, str]:
     """Send a reminder of an open offer: {"done"}."""
-    return {"done": offers.watch_offer(application, seq)}
+    return {"done": offers.watch(application, seq)}
 
 
 @_email_type(
     key=REMIND_OF_YES,
     backoff=_BACKOFF,
-    on_fail=give_up_reminder_in_task,
+    on_fail=give_up_reminder,
     waits_for_service=True,
 )
-def remind_of_yes_in_task(application: UUID, seq: Positive) -> dict[str, str]:
+def remind_yes_end(application: UUID, seq: Positive) -> dict[str, str]:
     """Remind a person that their yes in advance ends soon: {"done"}."""
-    return {"done": remind_of_yes(application, seq)}
+    return {"done": remind_yes(application, seq)}
 
 
 @_email_type(
@@ -317,14 +306,12 @@ def remind_of_yes_in_task(application: UUID, seq: Positive) -> dict[str, str]:
     urgent=True,
     backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
 )
-def extend_offer_without_email_in_task(application: UUID, seq: Positive) -> dict[str, str]:
+def extend_unsent_offer(application: UUID, seq: Positive) -> dict[str, str]:
     """Extend the deadline of an offer whose email was not handed over: {"done"}."""
-    return {"done": offers.extend_offer_without_email(application, seq)}
+    return {"done": offers.extend_unsent(application, seq)}
 
 
 @task_type(key=RECORD, queue="email", timeout_seconds=120, max_attempts=10, trusted_short=True)
-def record_sandbox_emails_in_task(
-    job_id: UUID, first_seq: Positive, last_seq: Positive
-) -> dict[str, int]:
+def record_sandbox(job_id: UUID, first_seq: Positive, last_seq: Positive) -> dict[str, int]:
     """Record the emails about events of a sandbox, which go to nobody: {"emails"}."""
     return {"emails": record_sandbox_emails(job_id, first_seq, last_seq)}

@@ -30,11 +30,11 @@ from pipeline.notifications.companies import (
 from pipeline.notifications.messages import (
     Facts,
     Message,
-    message_for,
-    reminder_message,
-    render_message_as_html,
+    compose_event_email,
+    compose_reminder,
+    compose_yes_end,
+    render_html,
     rendered_calendar_entry,
-    yes_ends_message,
 )
 
 _SITE = "https://line.example"
@@ -82,7 +82,7 @@ class SampleEvent:
     data: Any = field(default_factory=lambda: {"places": 1})
 
 
-def _event_preview(
+def _sample_event(
     event: str, to: str, before: str | None = None, *, also: Any = None, **more: Any
 ) -> Callable[[], Message]:
     def make_preview() -> Message:
@@ -97,18 +97,18 @@ def _event_preview(
             data[ANSWER_BY] = _DEADLINE.isoformat()
         if event == EventType.CONTEST_ANSWERED:
             data |= {ANSWER: ContestAnswer.UPHELD, "reason": ContestReason.DECISION_STANDS}
-        message = message_for(SampleEvent(event, to, before, data=data, **more), FACTS)
+        message = compose_event_email(SampleEvent(event, to, before, data=data, **more), FACTS)
         assert message is not None  # noqa: S101  each of them has an email
         return message
 
     return make_preview
 
 
-def _ended_preview(outcome: str, event: str, before: str = _PENDING) -> Callable[[], Message]:
-    return _event_preview(event, Status.INACTIVE, before, outcome=outcome)
+def _sample_ended(outcome: str, event: str, before: str = _PENDING) -> Callable[[], Message]:
+    return _sample_event(event, Status.INACTIVE, before, outcome=outcome)
 
 
-def _preview_of_digest() -> Message:
+def _sample_digest() -> Message:
     board = f"{_SITE}/company/jobs/{_APPLICATION}/"
     figures = [
         JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
@@ -121,35 +121,35 @@ def _preview_of_digest() -> Message:
 
 _BY_COMPANY = {"actor_kind": "COMPANY"}
 _SAMPLES: dict[str, Callable[[], Message]] = {
-    "applied": _event_preview(EventType.APPLIED, _WAITING, actor_kind="APPLICANT"),
-    "put-forward": _event_preview(EventType.APPLIED, _WAITING, **_BY_COMPANY),
-    "verified": _event_preview(EventType.VERIFIED, _WAITING, _WAITING),
-    "promoted": _event_preview(EventType.PROMOTED, _PENDING, _WAITING),
-    "first-seat": _event_preview(EventType.APPLIED, _PENDING, **_BY_COMPANY),
-    "reminder": lambda: reminder_message(FACTS, _DEADLINE),
-    "extended": _event_preview(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
-    "confirmed": _event_preview(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
-    "accepted-in-advance": _event_preview(
+    "applied": _sample_event(EventType.APPLIED, _WAITING, actor_kind="APPLICANT"),
+    "put-forward": _sample_event(EventType.APPLIED, _WAITING, **_BY_COMPANY),
+    "verified": _sample_event(EventType.VERIFIED, _WAITING, _WAITING),
+    "promoted": _sample_event(EventType.PROMOTED, _PENDING, _WAITING),
+    "first-seat": _sample_event(EventType.APPLIED, _PENDING, **_BY_COMPANY),
+    "reminder": lambda: compose_reminder(FACTS, _DEADLINE),
+    "extended": _sample_event(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
+    "confirmed": _sample_event(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
+    "accepted-in-advance": _sample_event(
         EventType.ACKNOWLEDGED, Status.ACTIVE, also={ACCEPTED_UNTIL: _DEADLINE.isoformat()}
     ),
-    "yes-ends": lambda: yes_ends_message(
+    "yes-ends": lambda: compose_yes_end(
         SampleEvent(EventType.PREACCEPTED, data={"accept_until": logged_time(_DEADLINE)}), FACTS
     ),
-    "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
-    "passed": _event_preview(EventType.PASSED, _WAITING, _PENDING),
-    "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
-    "reinstated": _event_preview(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
-    "drawn": _event_preview(EventType.PLACED, _WAITING, _WAITING),
-    "withdrawn": _ended_preview(Outcome.WITHDRAWN, EventType.WITHDRAWN),
-    "removed": _ended_preview(Outcome.REMOVED, EventType.REMOVED, _WAITING),
-    "rejected": _ended_preview(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
-    "hired": _ended_preview(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
-    "job-closed": _ended_preview(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
-    "contested": _ended_preview(Outcome.REJECTED, EventType.CONTESTED, Status.INACTIVE),
-    "contest-answered": _ended_preview(
+    "missed": _sample_event(EventType.DECAYED, _WAITING, _PENDING),
+    "passed": _sample_event(EventType.PASSED, _WAITING, _PENDING),
+    "lapsed": _sample_ended(Outcome.LAPSED, EventType.LAPSED),
+    "reinstated": _sample_event(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
+    "drawn": _sample_event(EventType.PLACED, _WAITING, _WAITING),
+    "withdrawn": _sample_ended(Outcome.WITHDRAWN, EventType.WITHDRAWN),
+    "removed": _sample_ended(Outcome.REMOVED, EventType.REMOVED, _WAITING),
+    "rejected": _sample_ended(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
+    "hired": _sample_ended(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
+    "job-closed": _sample_ended(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
+    "contested": _sample_ended(Outcome.REJECTED, EventType.CONTESTED, Status.INACTIVE),
+    "contest-answered": _sample_ended(
         Outcome.REJECTED, EventType.CONTEST_ANSWERED, Status.INACTIVE
     ),
-    "digest": _preview_of_digest,
+    "digest": _sample_digest,
     **{
         f"alert-{kind.lower().replace('_', '-')}": partial(
             company_alert_email, "Harbour Works", kind
@@ -160,12 +160,10 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
 KINDS = ["code", *_SAMPLES]
 
 
-def preview_of(kind: str) -> Sample | None:
+def find(kind: str) -> Sample | None:
     """Return the sample of a kind; None if there is no such kind."""
     if kind == "code":
-        return Sample(
-            codes.SUBJECT, codes.sign_in_code_text("12345678", codes.SIGNING_IN, codes.IGNORE)
-        )
+        return Sample(codes.SUBJECT, codes.email_text("12345678", codes.SIGNING_IN, codes.IGNORE))
     if kind not in _SAMPLES:
         return None
     message = _SAMPLES[kind]()
@@ -180,4 +178,4 @@ def preview_of(kind: str) -> Sample | None:
             now=_AT,
             attendee="ana@example.org",
         )
-    return Sample(message.subject, message.text, render_message_as_html(message), calendar)
+    return Sample(message.subject, message.text, render_html(message), calendar)

@@ -20,27 +20,24 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from applicants.models import Device, DeviceNotice
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
-from pipeline.notifications.applicants import (
-    is_offer_in_applicant_email_open,
-    is_offer_in_applicant_email_over,
-    zone_for_applicant_emails,
-)
+from pipeline.notifications.applicants import email_zone, is_offer_open, is_offer_over
 from pipeline.notifications.devices import (
     KEPT_FOR,
     NOTIFY_DEVICES,
     DeviceText,
-    device_text,
+    compose_device_text,
     encrypt_push_message,
-    is_push_on,
+    is_push_enabled,
     vapid_authorization,
     vapid_key_id,
 )
-from pipeline.notifications.messages import event_has_offer_message
+from pipeline.notifications.messages import offers_seat
 from pipeline.outgoing.client import Answer, Outgoing, WebhookClient
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate
 from tasks.errors import Retry
 from tasks.json import as_json
 from tasks.registry import task_type
@@ -70,15 +67,15 @@ class PushReason:
         return uuid5(device.id, f"{self.application_id}:{self.seq}:{self.reminder}")
 
 
-def push_to_devices(reason: PushReason) -> dict[str, int]:
+def deliver(reason: PushReason) -> dict[str, int]:
     """Send a notification to each device that did not get it yet: {"sent"}.
 
     Raises tasks.errors.Retry when a push service cannot take it now.
     """
-    application, text, ends_at = _device_text_to_deliver(reason)
-    if application is None or text is None or not is_push_on():
+    application, text, ends_at = _read_text(reason)
+    if application is None or text is None or not is_push_enabled():
         return {"sent": 0}
-    now = database_now()
+    now = instants.now()
     theirs = Device.objects.filter(
         applicant_id=application.applicant_id, site_key=vapid_key_id()
     ).order_by("id")
@@ -88,7 +85,7 @@ def push_to_devices(reason: PushReason) -> dict[str, int]:
     waiting = DeviceNotice.objects.filter(state=State.WAITING)
     seconds = max(0, int((ends_at - now).total_seconds()))
     made = [
-        _push_request_to_deliver(notice_id, device, application, text, seconds=seconds, now=now)
+        _build_request(notice_id, device, application, text, seconds=seconds, now=now)
         for notice_id, device in devices.items()
     ]
     with transaction.atomic():  # all are claimed or none: nothing fails before they are sent
@@ -103,10 +100,7 @@ def push_to_devices(reason: PushReason) -> dict[str, int]:
         with WebhookClient(timeout_seconds=REQUEST_SECONDS) as client:
             client.send(requests)
             while len(waits) < len(requests) and time.monotonic() < until:
-                waits += [
-                    _note_push_delivery_answer(each, devices[each.key])
-                    for each in client.answers(0.2)
-                ]
+                waits += [_note_answer(each, devices[each.key]) for each in client.answers(0.2)]
     asked = [wait for wait in waits if wait is not None]
     if asked:
         # The soonest: a service that is asked too early says so again, and holds up no other
@@ -115,14 +109,14 @@ def push_to_devices(reason: PushReason) -> dict[str, int]:
     return {"sent": len(requests)}
 
 
-def give_up_push_to_devices(reason: PushReason) -> None:
+def give_up(reason: PushReason) -> None:
     """Record that a notification will not be tried again."""
     person = Application.objects.filter(id=reason.application_id).values("applicant_id")
     ids = [reason.notice_id(each) for each in Device.objects.filter(applicant_id__in=person)]
     DeviceNotice.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED)
 
 
-def _device_text_to_deliver(
+def _read_text(
     reason: PushReason,
 ) -> tuple[Application | None, DeviceText | None, datetime]:
     """Return the application, the notification's text if still true, and how long it will be."""
@@ -130,29 +124,29 @@ def _device_text_to_deliver(
     application = rows.filter(id=reason.application_id).first()
     events = Event.objects.filter(application_id=reason.application_id)
     event = events.filter(seq=reason.seq).first()
-    ends_at = database_now() + KEPT_FOR
+    ends_at = instants.now() + KEPT_FOR
     if application is None or event is None or application.applicant.is_erased:
         return None, None, ends_at
     if reason.reminder:
-        is_over = not is_offer_in_applicant_email_open(application, reason.seq)
-    elif event_has_offer_message(event) or event.event == EventType.DEADLINE_EXTENDED:
-        is_over = is_offer_in_applicant_email_over(application, event)
+        is_over = not is_offer_open(application, reason.seq)
+    elif offers_seat(event) or event.event == EventType.DEADLINE_EXTENDED:
+        is_over = is_offer_over(application, event)
     else:  # something newer has its own notification, which this one would replace
         is_over = events.filter(seq__gt=reason.seq).exists()
     if is_over:
         return application, None, ends_at
-    text = device_text(
+    text = compose_device_text(
         event,
         reminder=reason.reminder,
         job_title=application.job.posting.title,
         deadline=application.acknowledge_by,
-        zone=zone_for_applicant_emails(application.applicant),
+        zone=email_zone(application.applicant),
     )
     deadline = application.acknowledge_by if text and text.is_urgent else None
     return application, text, deadline or ends_at
 
 
-def _push_request_to_deliver(
+def _build_request(
     notice_id: UUID,
     device: Device,
     application: Application,
@@ -190,7 +184,7 @@ def _push_request_to_deliver(
     return Outgoing(notice_id, application.applicant_id, device.id, device.endpoint, headers, body)
 
 
-def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
+def _note_answer(answer: Answer, device: Device) -> float | None:
     """Record the fate of a notification.
 
     Returns the seconds until the next attempt, 0 for the usual time, None for never.
@@ -212,7 +206,7 @@ def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
     notice.update(state=State.FAILED, at=Now())
     service = urlsplit(device.endpoint).hostname
     said = "".join(each if each.isprintable() else " " for each in answer.body)
-    if count_against_rate("push_refused", f"{service} {answer.failure} {status}", REFUSED).allowed:
+    if rate_limit.count("push_refused", f"{service} {answer.failure} {status}", REFUSED).allowed:
         log.warning(
             "A push service refused a notification: %s %s (%s)",
             service,
@@ -225,9 +219,9 @@ def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
 # Task that sends notifications to devices.
 
 
-def give_up_push_to_devices_in_task(application: UUID, seq: int, reminder: str) -> None:
+def give_up_delivery(application: UUID, seq: int, reminder: str) -> None:
     """Record that a notification will not be tried again."""
-    give_up_push_to_devices(PushReason(application, seq, reminder))
+    give_up(PushReason(application, seq, reminder))
 
 
 @task_type(
@@ -238,11 +232,11 @@ def give_up_push_to_devices_in_task(application: UUID, seq: int, reminder: str) 
     max_attempts=12,
     cap=4,  # push services that answer slowly, or impostors, keep no more slots than this
     backoff=Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5),
-    on_fail=give_up_push_to_devices_in_task,
+    on_fail=give_up_delivery,
     waits_for_service=True,
 )
-def push_to_devices_in_task(
+def notify_devices(
     application: UUID, seq: Positive, reminder: Annotated[str, JsonSchema(maxLength=20)]
 ) -> dict[str, int]:
     """Notify a person's devices of an event: {"sent"}."""
-    return push_to_devices(PushReason(application, seq, reminder))
+    return deliver(PushReason(application, seq, reminder))

@@ -268,7 +268,7 @@ class WebhookClient:
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
     def __enter__(self) -> WebhookClient:
-        _limit_memory_of_webhook_clients()
+        _limit_memory()
         allow_webhook_connections()
         self._thread.start()
         return self
@@ -314,7 +314,7 @@ class WebhookClient:
         except ResolversBusy:
             answer.is_unsent = True
         except Exception as error:
-            answer.failure, answer.detail = _webhook_failure_of_error(error)
+            answer.failure, answer.detail = _error_failure(error)
         answer.duration_ms = round((time.perf_counter() - began) * 1_000)
         self._answers.put(answer)
 
@@ -322,7 +322,7 @@ class WebhookClient:
         pool = self._pools.get(request.endpoint_id)
         if pool is None:
             pool = self._pools[request.endpoint_id] = httpcore2.AsyncConnectionPool(
-                ssl_context=_webhook_client_tls(),
+                ssl_context=_tls_context(),
                 max_connections=100,
                 keepalive_expiry=KEEP_ALIVE_SECONDS,
                 network_backend=GuardedNetwork(self._resolver, request.company_id),
@@ -348,7 +348,7 @@ class WebhookClient:
                 answer.body = _printable_webhook_response(text)
                 if len(received) > MOST_BODY_BYTES:
                     break
-        answer.failure = _webhook_failure_of_status(response.status)
+        answer.failure = _status_failure(response.status)
 
     def _drop(self, endpoint_id: UUID) -> None:
         pool = self._pools.pop(endpoint_id, None)
@@ -366,7 +366,7 @@ class WebhookClient:
 
 
 @cache
-def _limit_memory_of_webhook_clients() -> None:
+def _limit_memory() -> None:
     """Let threads share two heaps, and have small stacks.
 
     glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the
@@ -389,14 +389,14 @@ def allow_webhook_connections() -> None:
 
 
 @cache
-def _webhook_client_tls() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     """Return the context that verifies receivers, with the system's and well-known authorities."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
 
 
-def _webhook_failure_of_status(status: int) -> Failure | None:
+def _status_failure(status: int) -> Failure | None:
     if 200 <= status < 300:
         return None
     if status == 410:
@@ -404,7 +404,7 @@ def _webhook_failure_of_status(status: int) -> Failure | None:
     return Failure.REDIRECT if 300 <= status < 400 else Failure.STATUS
 
 
-def _webhook_failure_of_error(error: Exception) -> tuple[Failure, str]:
+def _error_failure(error: Exception) -> tuple[Failure, str]:
     """Return the failure that an error stands for, and its description."""
     reasons = [error]
     while following := reasons[-1].__cause__ or reasons[-1].__context__:

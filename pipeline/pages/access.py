@@ -18,14 +18,15 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
-from applicants.browser import applicant_id_in_browser, applicant_of_link_in_browser
+from applicants import browser
+from applicants.browser import signed_in_person_id
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
-from jobs.team import locked_teams_of, open_team_memberships
+from jobs.team import locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
-from pipeline.pages.kept_form import kept_form_of, kept_form_page
+from pipeline.pages import kept_form
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_person
@@ -65,7 +66,7 @@ class Member:
         return self.may(Action.MANAGE_TEAM)
 
 
-def read_access_once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
+def once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
     """Read a value once per request, at its first use."""
     name = f"_{read.__name__}"
 
@@ -79,10 +80,10 @@ def read_access_once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[
     return read_kept_access
 
 
-@read_access_once_per_request
+@once_per_request
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the applicant who is signed in, in at most one query per request."""
-    applicant_id = applicant_id_in_browser(request)
+    applicant_id = signed_in_person_id(request)
     try:
         return read_person(applicant_id) if applicant_id else None
     except ApplicantNotFound:
@@ -91,14 +92,14 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
 
 def linked_applicant(request: HttpRequest, application_id: UUID) -> Applicant | None:
     """Return the applicant whose emailed link opened this one application in the browser."""
-    applicant_id = applicant_of_link_in_browser(request, application_id)
+    applicant_id = browser.linked_person_id(request, application_id)
     try:
         return read_person(applicant_id) if applicant_id else None
     except ApplicantNotFound:
         return None
 
 
-@read_access_once_per_request
+@once_per_request
 def current_memberships(request: HttpRequest) -> list[Membership]:
     """Return the memberships of the signed-in staff account, by company name.
 
@@ -107,13 +108,13 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
     """
     if not request.user.is_authenticated:
         return []
-    theirs = open_team_memberships().filter(user=request.user)
+    theirs = open_memberships().filter(user=request.user)
     whole = theirs.select_related("company", "company__sandbox", "user")
     return list(whole.order_by("company__name", "company_id"))
 
 
-@read_access_once_per_request
-def current_memberships_of_sandboxes(request: HttpRequest) -> list[Membership]:
+@once_per_request
+def current_sandbox_memberships(request: HttpRequest) -> list[Membership]:
     """Return the signed-in account's memberships in the companies' sandboxes.
 
     They are not stored: the company's members have the same roles in its sandbox.
@@ -128,12 +129,12 @@ def current_memberships_of_sandboxes(request: HttpRequest) -> list[Membership]:
 def current_member(request: HttpRequest) -> Member | None:
     """Return the signed-in staff account for the company it last chose, or else its first."""
     theirs = current_memberships(request)
-    everywhere = [*theirs, *current_memberships_of_sandboxes(request)]
+    everywhere = [*theirs, *current_sandbox_memberships(request)]
     chosen = [m for m in everywhere if str(m.company_id) == request.session.get(COMPANY)]
-    return _current_member_of((chosen or theirs)[0]) if theirs else None
+    return _build_member((chosen or theirs)[0]) if theirs else None
 
 
-def member_of_sent_form(request: HttpRequest) -> Member | None:
+def form_member(request: HttpRequest) -> Member | None:
     """Return the staff account, acting for the company whose page held the submitted form.
 
     The account may have switched companies in another window since. A form that names no company
@@ -142,18 +143,18 @@ def member_of_sent_form(request: HttpRequest) -> Member | None:
     named = request.POST.get(COMPANY)
     if named is None:
         return current_member(request)
-    everywhere = [*current_memberships(request), *current_memberships_of_sandboxes(request)]
+    everywhere = [*current_memberships(request), *current_sandbox_memberships(request)]
     found = next((m for m in everywhere if str(m.company_id) == named), None)
     return switch_current_member(request, found.company_id) if found else None
 
 
 def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | None:
     """Switch the staff account to a company, and return it as that company's member."""
-    for membership in [*current_memberships(request), *current_memberships_of_sandboxes(request)]:
+    for membership in [*current_memberships(request), *current_sandbox_memberships(request)]:
         if membership.company_id == company_id:
             if request.session.get(COMPANY) != str(company_id):
                 request.session[COMPANY] = str(company_id)
-            return _current_member_of(membership)
+            return _build_member(membership)
     return None
 
 
@@ -216,9 +217,9 @@ def for_members(
             if not request.user.is_authenticated:
                 return _to_sign_in(request, "account_login")
             member = current_member(request)
-            if member is None and locked_teams_of(request.user.id):
+            if member is None and locked_companies(request.user.id):
                 return redirect("account")  # the page that says that a second step is needed
-            require_access(member, action)
+            require_permission(member, action)
             return view(request, *args, **kwargs)
 
         return guarded_for_member
@@ -229,12 +230,12 @@ def for_members(
 def _to_sign_in(request: HttpRequest, name: str) -> HttpResponseBase:
     """Redirect to a page of sign-in; a form whose session has ended stays with what was typed."""
     answer = redirect_to_login(request.get_full_path(), resolve_url(name))
-    if fields := kept_form_of(request):
-        return kept_form_page(request, fields, sign_in_url=answer.url)
+    if fields := kept_form.read_fields(request):
+        return kept_form.show(request, fields, sign_in_url=answer.url)
     return answer
 
 
-def require_access(member: Member | None, action: Action) -> Member:
+def require_permission(member: Member | None, action: Action) -> Member:
     """Return the member, if they may take the action. Raises PermissionDenied."""
     if member is None:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
@@ -255,7 +256,7 @@ def own_job(
     member = switch_current_member(request, job.company_id)
     if member is None:
         raise JobNotFound
-    return require_access(member, action), job
+    return require_permission(member, action), job
 
 
 def received_application(
@@ -266,7 +267,7 @@ def received_application(
     member = switch_current_member(request, seen.company_id)
     if member is None:
         raise ApplicationNotFound
-    return require_access(member, action), seen
+    return require_permission(member, action), seen
 
 
 def own_application(
@@ -296,5 +297,5 @@ def public_job(request: HttpRequest, job_id: UUID) -> Job:
     return job
 
 
-def _current_member_of(membership: Membership) -> Member:
+def _build_member(membership: Membership) -> Member:
     return Member(membership.user, membership.company, Role(membership.role))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
-from pipeline.web.middleware import add_transport_security_in_middleware, pages_only
+from pipeline.web.middleware import add_transport_security, pages_only
 
 
 @pages_only
-def private_cache_headers(
+def forbid_caching(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Forbid caching of pages that belong to a session.
@@ -26,7 +26,7 @@ def private_cache_headers(
         is_own = session.accessed and not session.is_empty()
         if is_own and not response.has_header("ETag"):
             patch_cache_control(response, private=True, no_store=True)
-        add_transport_security_in_middleware(response)
+        add_transport_security(response)
         return response
 
     return cache_headers_middleware

@@ -30,7 +30,7 @@ class ChartTick:
     @property
     def x(self) -> str:
         """Horizontal place, as a percentage."""
-        return chart_percent(self.at)
+        return percent(self.at)
 
     @property
     def y(self) -> float:
@@ -73,12 +73,12 @@ class ChartBar:
     @property
     def x(self) -> str:
         """Left edge, as a percentage."""
-        return chart_percent(self.start)
+        return percent(self.start)
 
     @property
     def wide(self) -> str:
         """Width, as a percentage."""
-        return chart_percent(self.width)
+        return percent(self.width)
 
     @property
     def pixels(self) -> float:
@@ -130,12 +130,12 @@ class Chart:
         return f"0 0 {WIDTH} {HEIGHT}"
 
 
-def chart_percent(share: float) -> str:
+def percent(share: float) -> str:
     """Format a share as an SVG percentage."""
     return f"{share * 100:.2f}%"
 
 
-def chart_steps(
+def stepped_line(
     kind: str, label: str, points: Sequence[tuple[float, float]], *, area: bool
 ) -> Curve:
     """Build a stepped line; points run from 0 to 1 on both axes."""
@@ -145,14 +145,14 @@ def chart_steps(
     return Curve(kind, label, path, f"{path}V{HEIGHT}H{x:.1f}Z" if area and end > x else "")
 
 
-def chart_slope(kind: str, label: str, points: Iterable[tuple[float, float]]) -> Curve:
+def straight_line(kind: str, label: str, points: Iterable[tuple[float, float]]) -> Curve:
     """Build a straight line through the points, filled below."""
     placed = [(px * WIDTH, (1 - py) * HEIGHT) for px, py in points]
     path = "M" + "L".join(f"{px:.1f},{py:.1f}" for px, py in placed)
     return Curve(kind, label, path, f"{path}V{HEIGHT}H{placed[0][0]:.1f}Z")
 
 
-def chart_bars(
+def build_bars(
     numbers: Sequence[int], labels: Sequence[str], top: float, *, kind: str = ""
 ) -> list[ChartBar]:
     """Build one bar per number across the whole width; `top` is the end of the axis."""
@@ -164,7 +164,7 @@ def chart_bars(
     ]
 
 
-def chart_ticks_of_count(highest: float) -> tuple[float, list[ChartTick]]:
+def count_ticks(highest: float) -> tuple[float, list[ChartTick]]:
     """Return the end of an axis of counts and its labels: round numbers, at most five."""
     rough = max(1.0, highest / 4)
     power = 10 ** math.floor(math.log10(rough))
@@ -179,7 +179,7 @@ SHARE_TICKS = [ChartTick(part / 4, f"{part * 25}%") for part in range(5)]
 _SPANS = (1, 5, 15, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)
 
 
-def chart_ticks_of_span(longest_seconds: float, *, most: int = 6) -> list[ChartTick]:
+def duration_ticks(longest_seconds: float, *, most: int = 6) -> list[ChartTick]:
     """Return round labels for an axis of durations that begins at 0."""
     days = (86_400 * n for n in (2, 5, 10, 20, 50, 100, 1_000))
     step = next(s for s in (*_SPANS, *days) if longest_seconds / s <= most)
@@ -201,9 +201,7 @@ _STEPS = (
 )
 
 
-def chart_ticks_of_time(
-    start: datetime, end: datetime, zone: tzinfo, *, most: int = 7
-) -> list[ChartTick]:
+def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -> list[ChartTick]:
     """Return labels at round times of the given zone."""
     whole = max(end - start, timedelta(minutes=1))
     step = next(s for s in _STEPS if whole / s <= most)

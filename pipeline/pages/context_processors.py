@@ -14,9 +14,9 @@ from pipeline.pages.access import (
     current_applicant,
     current_member,
     current_memberships,
-    current_memberships_of_sandboxes,
+    current_sandbox_memberships,
 )
-from pipeline.web.addresses import has_demo_access_to_story
+from pipeline.web.addresses import has_story_access
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (
@@ -56,7 +56,7 @@ NAV_OF_APPLICANTS = (
 )
 
 
-def frame_context_processor(request: HttpRequest) -> dict[str, Any]:
+def frame(request: HttpRequest) -> dict[str, Any]:
     """Return the signed-in person and their memberships, read when a page uses them."""
     match = request.resolver_match
     zone = timezone.get_current_timezone_name()
@@ -64,20 +64,20 @@ def frame_context_processor(request: HttpRequest) -> dict[str, Any]:
         "applicant": SimpleLazyObject(lambda: current_applicant(request)),
         "member": SimpleLazyObject(lambda: current_member(request)),
         "memberships": SimpleLazyObject(lambda: current_memberships(request)),
-        "sandbox_memberships": SimpleLazyObject(lambda: current_memberships_of_sandboxes(request)),
+        "sandbox_memberships": SimpleLazyObject(lambda: current_sandbox_memberships(request)),
         "main_nav": SimpleLazyObject(
-            lambda: _main_nav_context(request, match.url_name if match else "")
+            lambda: _main_navigation(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
         "has_push": bool(settings.VAPID_PRIVATE_KEY),
-        "story_people": STORY_PEOPLE if has_demo_access_to_story(request) else {},
+        "story_people": STORY_PEOPLE if has_story_access(request) else {},
         "server_time": timezone.now().isoformat(),
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }
 
 
-def _main_nav_context(request: HttpRequest, here: str | None) -> list[dict[str, str]]:
+def _main_navigation(request: HttpRequest, here: str | None) -> list[dict[str, str]]:
     """Return the links of the main navigation, and mark the one of the current page."""
     member = current_member(request)
     if member:

@@ -17,32 +17,32 @@ from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from applicants.browser import sign_in_browser
+from applicants import browser
 from applicants.models import Applicant
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from jobs.models import User
 from pipeline.config import demo_addresses as demo
 from pipeline.config.demo_addresses import STORY_PEOPLE, demo_address
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.mail.dev_mailbox import newest_dev_mails
+from pipeline.mail import dev_mailbox
 from pipeline.pages.access import current_memberships, public_job
-from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.error_messages import attempt
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.services.joining import apply
 from pipeline.web import addresses
-from pipeline.web.addresses import has_demo_access_to_story
+from pipeline.web.addresses import has_story_access
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def demo_sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
+def sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
     """Show the button, and sign in on POST. An account's second step is asked for as usual."""
     addresses.require_demo_access(request)
     who = addresses.read_demo_access_token(token)
     if who is None:
-        return _demo_sign_in_page(request, "", status=410)
+        return _ask_sign_in(request, "", status=410)
     if request.method != "POST":
-        return _demo_sign_in_page(request, who)
+        return _ask_sign_in(request, who)
     if who == addresses.OWNER:
         owner = User.objects.filter(email=demo.OWNER, is_active=True).first()
         if owner is None:
@@ -52,11 +52,11 @@ def demo_sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
     person = Applicant.objects.filter(email=address).first()
     if person is None:
         raise Http404
-    sign_in_browser(request, person)
+    browser.sign_in(request, person)
     return redirect("dashboard")
 
 
-def _demo_sign_in_page(request: HttpRequest, who: str, *, status: int = 200) -> HttpResponse:
+def _ask_sign_in(request: HttpRequest, who: str, *, status: int = 200) -> HttpResponse:
     name = demo.COMPANY if who == addresses.OWNER else demo.APPLICANT
     context = {"who": who, "name": name}
     response = render(request, "demo/sign_in.html", context, status=status)
@@ -70,17 +70,17 @@ def _demo_sign_in_page(request: HttpRequest, who: str, *, status: int = 200) -> 
 
 
 @require_POST
-def apply_as_in_story(request: HttpRequest, job_id: UUID, who: str) -> HttpResponse:
+def apply_person(request: HttpRequest, job_id: UUID, who: str) -> HttpResponse:
     """Apply to a job as one of the story's people, as if they had proved their address.
 
     Nobody is signed in. Members of the company return to its board, others to the job's page.
     """
-    if not has_demo_access_to_story(request) or who not in STORY_PEOPLE:
+    if not has_story_access(request) or who not in STORY_PEOPLE:
         raise Http404
     job, name = public_job(request, job_id), STORY_PEOPLE[who]
-    person = find_or_create_applicant(demo_address(name))
+    person = find_or_create_person(demo_address(name))
     actor = Actor(ActorKind.APPLICANT, person.id)
-    applied = attempt_or_error_message(
+    applied = attempt(
         request, lambda: apply(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     )
     if applied:
@@ -89,13 +89,13 @@ def apply_as_in_story(request: HttpRequest, job_id: UUID, who: str) -> HttpRespo
             reverse("newest_story_email", args=[who]),
             name,
         )
-        result = _result_in_story(read_application(applied.id))
+        result = _describe_result(read_application(applied.id))
         messages.success(request, format_html("{} has applied and {}. {}", name, result, email))
     is_own = any(each.company_id == job.company_id for each in current_memberships(request))
     return redirect("board" if is_own else "opening", job.id)
 
 
-def _result_in_story(seen: SeenApplication) -> str:
+def _describe_result(seen: SeenApplication) -> str:
     match seen.application.status:
         case Status.ACTIVE:
             return "has a seat, in review"
@@ -111,10 +111,12 @@ def _result_in_story(seen: SeenApplication) -> str:
 @require_safe
 def newest_story_email(request: HttpRequest, who: str) -> HttpResponse:
     """Redirect to the newest email to one of the story's people; without one, to the mailbox."""
-    if not has_demo_access_to_story(request) or who not in STORY_PEOPLE:
+    if not has_story_access(request) or who not in STORY_PEOPLE:
         raise Http404
     name = STORY_PEOPLE[who]
-    newest = next((mail for mail in newest_dev_mails() if mail.to == demo_address(name)), None)
+    newest = next(
+        (mail for mail in dev_mailbox.read_newest() if mail.to == demo_address(name)), None
+    )
     if newest is None:
         messages.info(request, f"{name} has received no email yet.")
         return redirect("dev_mails")

@@ -13,22 +13,22 @@ from django.utils import timezone
 from jobs.models import Job
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
 from pipeline.models import JobTemplate
-from pipeline.pages.forms import PlainForm, TimeZoneField, moment_of_form
-from pipeline.wording.english import time_in_words
+from pipeline.pages.forms import PlainForm, TimeZoneField, local_moment
+from pipeline.wording.english import format_time
 
 BLANK_TIME = "[day and time of the draw]"
 
 
-def draw_time_on_pages(job: Job) -> str:
+def describe_time(job: Job) -> str:
     """Return the time of a job's draw in words, in the reader's zone; empty without a draw."""
-    return time_in_words(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
+    return format_time(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
 
 
 # The fields by which a form gives a job's order and the time of its draw.
 DRAW_FIELDS = {"opening", "draw_day", "draw_time", "draw_zone"}
 
 
-def draw_form_values(job: Job) -> dict[str, Any]:
+def form_values(job: Job) -> dict[str, Any]:
     """Return the time of a job's draw as initial values of its form, in the reader's zone."""
     if job.draw_at is None:
         return {"opening": "first_come"}
@@ -37,22 +37,22 @@ def draw_form_values(job: Job) -> dict[str, Any]:
     return {"opening": "lottery", "draw_day": here.date(), "draw_time": at}
 
 
-def draw_form_values_like(like: Job | JobTemplate) -> dict[str, Any]:
+def earlier_form_values(like: Job | JobTemplate) -> dict[str, Any]:
     """Return the order of an earlier job or a template as initial values of a new job's form.
 
     The day of a draw is left out: it has to be entered again.
     """
     if isinstance(like, Job):
-        return draw_form_values(like) | {"draw_day": None}
+        return form_values(like) | {"draw_day": None}
     return {"opening": "lottery" if like.by_lot else "first_come"}
 
 
-def draw_of_form(given: Mapping[str, Any]) -> str:
+def describe_form(given: Mapping[str, Any]) -> str:
     """Return the time of the draw that a form has, or a blank for it; empty without a draw."""
     if given.get("opening") != "lottery":
         return ""
     if given.get("draw_at"):
-        return time_in_words(given["draw_at"], timezone.get_current_timezone())
+        return format_time(given["draw_at"], timezone.get_current_timezone())
     return BLANK_TIME
 
 
@@ -96,7 +96,7 @@ class DrawTimeForm(PlainForm):
             return given
         zone = given.get("draw_zone") or "UTC"
         try:
-            given["draw_at"] = moment_of_form(given["draw_day"], given["draw_time"], zone)
+            given["draw_at"] = local_moment(given["draw_day"], given["draw_time"], zone)
         except ValidationError as error:
             self.add_error("draw_day", error)
         return given

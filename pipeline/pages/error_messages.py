@@ -41,14 +41,12 @@ MESSAGES: dict[type[LineError], str] = {
 }
 
 
-def error_message_for(error: LineError) -> str:
+def explain_refusal(error: LineError) -> str:
     """Return the message for a refused action."""
     return MESSAGES.get(type(error), str(error))
 
 
-def attempt_or_error_message(
-    request: HttpRequest, act: Callable[[], T], *, done: str = ""
-) -> T | None:
+def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T | None:
     """Run an action and show `done`, or why it was refused, on the next page.
 
     Return the action's result, or None if it was refused. Errors about missing objects are raised,
@@ -59,7 +57,7 @@ def attempt_or_error_message(
     except NOT_FOUND:
         raise
     except LineError as error:
-        messages.error(request, error_message_for(error))
+        messages.error(request, explain_refusal(error))
         return None
     if done:
         messages.success(request, done)
@@ -86,7 +84,7 @@ PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
 
 
 @pages_only
-def post_only_error_messages_to_page(
+def redirect_post_only(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Redirect a browser that opens a button's URL to the page that has the button. A middleware.
@@ -117,7 +115,7 @@ def post_only_error_messages_to_page(
 
 
 @pages_only
-def missing_error_messages_to_404(
+def answer_missing(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Answer 404 if a page's object does not exist or is not the visitor's. A middleware.

@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from pipeline.domain.states import VIA_KEY
 from pipeline.models import Event
-from pipeline.selectors.timelines import EventTree, actors_in_event_trees, names_in_event_trees
-from pipeline.wording.events import ACTOR_WORDS, words_of_event
-from pipeline.wording.sentences import Reader, sentence
+from pipeline.selectors.timelines import EventTree, read_actors, read_names
+from pipeline.wording import sentences
+from pipeline.wording.events import ACTOR_WORDS, find_words
+from pipeline.wording.sentences import Reader
 
 
 @dataclass(slots=True)
@@ -40,31 +41,29 @@ class EventRow:
         return bytes(self.event.hash).hex()
 
 
-def event_rows_of_person(events: Iterable[Event]) -> list[EventRow]:
+def describe_person(events: Iterable[Event]) -> list[EventRow]:
     """Describe events of one person's applications, in the given order and without names."""
     zone = timezone.get_current_timezone()
     events, rows = list(events), []
-    kinds = _kinds_by_place(events)
+    kinds = _place_kinds(events)
     for event in events:
-        words = words_of_event(event)
+        words = find_words(event)
         cause = kinds.get((event.job_id, event.cause_seq))
-        text = sentence(event, Reader.COMPANY, zone, cause=cause)
+        text = sentences.compose(event, Reader.COMPANY, zone, cause=cause)
         rows.append(EventRow(event, words.company, words.tone, text))
     return rows
 
 
-def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
+def describe_job(trees: Iterable[EventTree]) -> list[EventRow]:
     """Describe events of a job's log with the people's names, in at most three queries."""
     trees = list(trees)
     events = [event for tree in trees for event in (tree.event, *tree.children)]
-    names = names_in_event_trees(event.application_id for event in events)
-    actors = actors_in_event_trees(
-        {e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"}
-    )
-    zone, kinds = timezone.get_current_timezone(), _kinds_by_place(events)
+    names = read_names(event.application_id for event in events)
+    actors = read_actors({e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"})
+    zone, kinds = timezone.get_current_timezone(), _place_kinds(events)
 
     def event_row(event: Event) -> EventRow:
-        words = words_of_event(event)
+        words = find_words(event)
         cause = kinds.get((event.job_id, event.cause_seq))
         known = actors.get(event.actor_id) if event.actor_id else None
         actor = VIA_KEY if VIA_KEY in event.data else event.actor_kind
@@ -72,7 +71,7 @@ def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
             event=event,
             title=words.log,
             tone=words.tone,
-            sentence=sentence(event, Reader.COMPANY, zone, cause=cause),
+            sentence=sentences.compose(event, Reader.COMPANY, zone, cause=cause),
             name=names.get(event.application_id, "") if event.application_id else "",
             actor=f"by {known}" if known else ACTOR_WORDS[actor],
         )
@@ -85,10 +84,10 @@ def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
     return rows
 
 
-def _kinds_by_place(events: Iterable[Event]) -> dict[tuple[UUID, int | None], str]:
+def _place_kinds(events: Iterable[Event]) -> dict[tuple[UUID, int | None], str]:
     return {(event.job_id, event.seq): event.event for event in events}
 
 
-def row_of_event(event: Event) -> EventRow:
+def describe(event: Event) -> EventRow:
     """Describe one event of a job's log, in at most three queries."""
-    return event_rows_of_job([EventTree(event)])[0]
+    return describe_job([EventTree(event)])[0]

@@ -12,15 +12,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.files import stored
 from pipeline.files.exports import (
     TYPES,
-    formatted_file_name,
     formatted_lines,
+    formatted_name,
     formatted_pieces,
     is_known_format,
 )
-from pipeline.files.stored import FILE_KEPT_DAYS, read_file_pieces, read_stored_file
-from pipeline.line.removed_logs import refuse_removed_log_of
+from pipeline.files.stored import FILE_KEPT_DAYS, read_pieces
+from pipeline.line import removed_logs
 from pipeline.pages.access import current_memberships, for_members, own_job, switch_current_member
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
 from tasks.errors import TaskError
@@ -30,18 +31,18 @@ security = logging.getLogger("security")
 
 @require_safe
 @for_members()
-def download_stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
+def download(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     """Stream a file of one of the member's companies, or explain with 404 that it is gone."""
     for membership in current_memberships(request):
         with suppress(StoredFileNotFound):
-            file = read_stored_file(membership.company_id, file_id)
+            file = stored.read(membership.company_id, file_id)
             switch_current_member(request, membership.company_id)
             break
     else:
         context = {"kept_days": FILE_KEPT_DAYS}
         return render(request, "files/file_gone.html", context, status=404)
     security.info("file.downloaded", extra={"file": str(file_id)})
-    response = StreamingHttpResponse(read_file_pieces(file.id), content_type=file.content_type)
+    response = StreamingHttpResponse(read_pieces(file.id), content_type=file.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file.name}"'
     response["Content-Length"] = str(file.size_bytes)
     response["Cache-Control"] = "private, no-store"
@@ -85,14 +86,12 @@ def stream_export(
     if not is_known_format(what, format):
         raise Http404
     if what == "log":
-        refuse_removed_log_of(job)
+        removed_logs.refuse_known(job)
     security.info("export.downloaded", extra={"job": str(job.id), "what": what})
     pieces = formatted_pieces(
         formatted_lines(job, what, format), characters=PIECE, first_at_once=True
     )
     response = StreamingHttpResponse(pieces, content_type=TYPES[format])
-    response["Content-Disposition"] = (
-        f'attachment; filename="{formatted_file_name(job, what, format)}"'
-    )
+    response["Content-Disposition"] = f'attachment; filename="{formatted_name(job, what, format)}"'
     response["Cache-Control"] = "private, no-store"
     return response

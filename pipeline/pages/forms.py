@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from applicants.texts import plain_text
-from jobs.time_zones import time_zone_choices
+from jobs import time_zones
 
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 # The value of `preview` in a form that a page sends while someone is still typing.
@@ -68,7 +68,7 @@ def time_zone_options(chosen: str) -> SafeString:
     return format_html_join(
         "\n",
         '  <option value="{}"{}>{}</option>',
-        ((zone, SELECTED if zone == chosen else "", label) for zone, label in time_zone_choices()),
+        ((zone, SELECTED if zone == chosen else "", label) for zone, label in time_zones.choices()),
     )
 
 
@@ -78,7 +78,7 @@ class TimeZoneField(forms.ChoiceField):
     widget = TimeZoneSelect
 
     def __init__(self, **named: Any) -> None:
-        super().__init__(choices=time_zone_choices, **named)
+        super().__init__(choices=time_zones.choices, **named)
 
 
 class PlainForm(forms.Form):
@@ -93,7 +93,7 @@ class PlainForm(forms.Form):
                     field.error_messages |= messages
 
 
-def moment_of_form(day: date, at: time, zone: str) -> datetime:
+def local_moment(day: date, at: time, zone: str) -> datetime:
     """Return the local time in a form as UTC; if it comes twice, the first.
 
     Raises ValidationError for a time that the clocks skip, and for a date out of range.

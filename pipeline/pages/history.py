@@ -18,19 +18,20 @@ from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
 from pipeline.audit.verify import Verdict, verify_job
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.errors import FutureMoment, NoSuchMoment, VerifierBusy
 from pipeline.domain.states import EventType
 from pipeline.files.exports import LONG_LOG
 from pipeline.files.stored import FILE_KEPT_DAYS
+from pipeline.pages import event_rows, page_urls, rate_limits
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.event_rows import EventRow, event_rows_of_job, row_of_event
+from pipeline.pages.event_rows import EventRow
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.pages.noted_event import NotedEventForm
-from pipeline.pages.page_urls import page_id_in_url, page_seq_in_url
-from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.pages.rate_limits import TooOften
 from pipeline.pages.time_limit import time_limited
+from pipeline.selectors import past
 from pipeline.selectors.pages import Page
 from pipeline.selectors.past import (
     MOST_COMPARED,
@@ -39,23 +40,21 @@ from pipeline.selectors.past import (
     Difference,
     PastPlace,
     PastState,
-    past_differences,
-    past_state_of,
 )
-from pipeline.selectors.people import Found, search_by_name
+from pipeline.selectors.people import Found, search_names
 from pipeline.selectors.timelines import (
     MOST_COUNTED,
     TIMELINE_SHOWN,
     EventTree,
     Wanted,
-    event_trees_of,
-    names_in_event_trees,
-    wanted_event_trees_of,
+    read_event_trees,
+    read_names,
+    read_wanted_event_trees,
 )
 from pipeline.templatetags.line import tag_time_in_short
 from pipeline.wording.english import isolated
-from pipeline.wording.events import EVENT_FILTERS, status_event_words
-from tasks.time_zones import is_known_time_zone
+from pipeline.wording.events import EVENT_FILTERS, label_status
+from tasks import time_zones
 
 # Headings of the differences between two moments, in the order in which they are shown.
 DIFFERENCES = {
@@ -102,21 +101,21 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     asked, fragment = _requested_replay(request), request.GET.get("fragment")
     if fragment == "picture":
         return _replay_picture(request, job, asked)
-    moment, problem = _moment_to_replay(job, asked)
+    moment, problem = _requested_moment(job, asked)
     wanted = request.GET.get("with", "").strip()
-    seq, other, why_not = page_seq_in_url(request, "with"), None, ""
+    seq, other, why_not = page_urls.read_seq(request, "with"), None, ""
     if seq is not None and 1 <= seq <= moment.head:
-        other = past_state_of(job.id, seq=seq, shown=0)
+        other = past.read_state(job.id, seq=seq, shown=0)
     elif wanted:
         why_not = NOT_COMPARED.format(head=moment.head)
-    row = row_of_event(moment.event)
+    row = event_rows.describe(moment.event)
     context = {
         "job": job,
         "tab": "replay",
         "moment": moment,
         "problems": [each for each in (problem, why_not) if each],
         "row": row,
-        "picture": _picture_of(moment),
+        "picture": _draw_picture(moment),
         **_replay_words(moment, row),
         "steps": _replay_steps(moment),
         "other": other,
@@ -133,15 +132,15 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _replay_picture(request: HttpRequest, job: Job, asked: Asked) -> HttpResponse:
-    moment, _ = _moment_to_replay(job, asked, shown=0)
-    words = _replay_words(moment, row_of_event(moment.event))
-    context = {"moment": moment, "picture": _picture_of(moment), **words}
+    moment, _ = _requested_moment(job, asked, shown=0)
+    words = _replay_words(moment, event_rows.describe(moment.event))
+    context = {"moment": moment, "picture": _draw_picture(moment), **words}
     response = render(request, "history/_picture.html", context)
     response["Cache-Control"] = "private, no-cache"
     return response
 
 
-def _picture_of(moment: PastState) -> LinePicture:
+def _draw_picture(moment: PastState) -> LinePicture:
     counts = moment.counts
     seats = {"active": counts["active"], "pending": counts["pending"], "free": moment.seats_free}
     if moment.job["status"] == JobStatus.CLOSED:
@@ -160,7 +159,7 @@ def _requested_replay(request: HttpRequest) -> Asked:
     text = request.GET.get("at", "").strip()
     if not text:
         wanted = request.GET.get("seq", "").strip()
-        seq = page_seq_in_url(request, "seq")
+        seq = page_urls.read_seq(request, "seq")
         return Asked(seq=seq, problem=NO_EVENT if wanted and seq is None else "")
     try:
         at = parse_datetime(text)
@@ -172,26 +171,26 @@ def _requested_replay(request: HttpRequest) -> Asked:
         # The form names the zone of its times, because the browser's zone may not have been known
         # yet.
         zone: tzinfo = timezone.get_current_timezone()
-        if is_known_time_zone(name := request.GET.get("zone", "")):
+        if time_zones.is_known(name := request.GET.get("zone", "")):
             zone = ZoneInfo(name)
         at = timezone.make_aware(at, zone)
     return Asked(as_of=at)
 
 
-def _moment_to_replay(
+def _requested_moment(
     job: Job, asked: Asked, *, shown: int = PEOPLE_SHOWN
 ) -> tuple[PastState, str]:
     """Return the requested moment, or the nearest one with a sentence that says so."""
     try:
-        return past_state_of(job.id, seq=asked.seq, as_of=asked.as_of, shown=shown), asked.problem
+        return past.read_state(job.id, seq=asked.seq, as_of=asked.as_of, shown=shown), asked.problem
     except NoSuchMoment:
-        return past_state_of(job.id, seq=1, shown=shown), BEFORE_ALL
+        return past.read_state(job.id, seq=1, shown=shown), BEFORE_ALL
     except FutureMoment:
         if asked.as_of is None:
-            return past_state_of(job.id, shown=shown), NOT_THAT_FAR
-        now = database_now(ahead_seconds=job.clock_offset_seconds)
+            return past.read_state(job.id, shown=shown), NOT_THAT_FAR
+        now = instants.now(ahead_seconds=job.clock_offset_seconds)
         is_now = asked.as_of - now < CLOCKS_DIFFER
-        return past_state_of(job.id, shown=shown), "" if is_now else NOT_YET
+        return past.read_state(job.id, shown=shown), "" if is_now else NOT_YET
 
 
 def _replay_steps(moment: PastState) -> list[dict[str, Any]]:
@@ -217,7 +216,7 @@ def _local_replay_time(at: datetime) -> str:
 
 def _replay_people(moment: PastState) -> dict[str, Any]:
     everyone = [*moment.active, *moment.pending, *moment.waitlist]
-    names = names_in_event_trees(person.application_id for person in everyone)
+    names = read_names(person.application_id for person in everyone)
     at = moment.event.at
 
     def replay_rows(people: list[PastPlace]) -> list[dict[str, Any]]:
@@ -244,10 +243,10 @@ def _replay_people(moment: PastState) -> dict[str, Any]:
     }
 
 
-def _note_on_replay_change(change: Difference) -> str:
+def _describe_change(change: Difference) -> str:
     """Describe a person's difference briefly. Empty if the heading says it all."""
     if change.outcome:
-        return status_event_words(change.outcome)
+        return label_status(change.outcome)
     if change.before and change.after:
         return f"{change.before} → {change.after}"
     if change.after:
@@ -260,17 +259,16 @@ def _note_on_replay_change(change: Difference) -> str:
 def _compared_replays(job: Job, moment: PastState, other: PastState) -> dict[str, Any]:
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
     has_places = (not earlier.awaits_draw, not later.awaits_draw)
-    differing = past_differences(job.id, earlier.seq, later.seq, has_places=has_places)
+    differing = past.read_differences(job.id, earlier.seq, later.seq, has_places=has_places)
     found = differing or []
-    names = names_in_event_trees(each.application_id for each in found)
+    names = read_names(each.application_id for each in found)
     groups = []
     for kind, words in DIFFERENCES.items():
         of_kind = [each for each in found if each.kind == kind]
         if of_kind:
             total = of_kind[0].total
             people = [
-                (names.get(each.application_id, ""), _note_on_replay_change(each))
-                for each in of_kind
+                (names.get(each.application_id, ""), _describe_change(each)) for each in of_kind
             ]
             groups.append((words, total, people, total - len(of_kind)))
     counts: list[tuple[str, int, int]] = [
@@ -312,16 +310,16 @@ def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     name = request.GET.get("name", "").strip()[:200]
     found = Found([], None)
     if name and "\x00" not in name:
-        found = search_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
+        found = search_names(job.company_id, name, job_id=job.id, limit=NAMESAKES)
     if len(found.rows) == 1 and not found.next:
         return redirect(_timeline_url(job.id, request, application=found.rows[0].application.id))
     kind = request.GET.get("event", "")
     wanted = Wanted(
         event=EventType(kind) if kind in EventType.__members__ else None,
-        application_id=page_id_in_url(request, "application"),
-        cause_seq=page_seq_in_url(request, "cause"),
+        application_id=page_urls.read_id(request, "application"),
+        cause_seq=page_urls.read_seq(request, "cause"),
     )
-    before = page_seq_in_url(request, "before")
+    before = page_urls.read_seq(request, "before")
     live = [job.id] if before is None else []
     return live_page(
         request,
@@ -342,13 +340,13 @@ def _timeline_context(
 ) -> dict[str, Any]:
     page: Page[EventTree]
     if wanted:
-        page = wanted_event_trees_of(job.id, wanted, before=before, limit=PAGE)
+        page = read_wanted_event_trees(job.id, wanted, before=before, limit=PAGE)
     else:
-        page = event_trees_of(job.id, before=before, limit=PAGE)
+        page = read_event_trees(job.id, before=before, limit=PAGE)
     last = page.rows[-1].event.seq if page.rows else None
     about = wanted.application_id
     if about:
-        heading = f"Events about {names_in_event_trees([about]).get(about, 'one person')}"
+        heading = f"Events about {read_names([about]).get(about, 'one person')}"
     elif wanted.cause_seq:
         heading = f"Events caused by event {wanted.cause_seq}"
     else:
@@ -357,7 +355,7 @@ def _timeline_context(
     return {
         "job": job,
         "tab": "timeline",
-        "rows": event_rows_of_job(page.rows),
+        "rows": event_rows.describe_job(page.rows),
         "heading": heading,
         "wanted": wanted,
         "about": about,
@@ -397,20 +395,20 @@ def verify_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Verify the log on POST; on GET show the form. Neither changes anything."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
-        return _verify_page(request, job, NotedEventForm())
+        return _render_verification(request, job, NotedEventForm())
     form = NotedEventForm(request.POST)
     if not form.is_valid():
-        return _verify_page(request, job, form, status=422)
+        return _render_verification(request, job, form, status=422)
     try:
-        limit_page_rate(request, "verify", f"member {member.user.id}")
+        rate_limits.count_request(request, "verify", f"member {member.user.id}")
         verdict = verify_job(job.id, noted=form.noted, in_turn=True)
     except (TooOften, VerifierBusy) as error:
         status = 429 if isinstance(error, TooOften) else 503
-        return _verify_page(request, job, form, status=status, busy=True)
-    return _verify_page(request, job, form, verdict=verdict)
+        return _render_verification(request, job, form, status=status, busy=True)
+    return _render_verification(request, job, form, verdict=verdict)
 
 
-def _verify_page(
+def _render_verification(
     request: HttpRequest,
     job: Job,
     form: NotedEventForm,
@@ -429,13 +427,13 @@ def _verify_page(
         "noted": verdict and form.noted,
         "is_good": is_good,
         "verdict_icon": "shield-check" if is_good else "shield-exclamation",
-        "verdict_title": verdict and _title_of_verdict(verdict),
+        "verdict_title": verdict and _verdict_title(verdict),
         "differences": verdict.differences[:DIFFERENCES_SHOWN] if verdict else [],
     }
     return render(request, "history/verify.html", context, status=status)
 
 
-def _title_of_verdict(verdict: Verdict) -> str:
+def _verdict_title(verdict: Verdict) -> str:
     if verdict.chain != "ok":
         return f"The log is broken at event {verdict.first_bad_seq}"
     if not verdict.is_sound:

@@ -27,22 +27,23 @@ from pipeline.files.exports import TYPES, formatted_csv_lines
 from pipeline.files.imports.reading import MOST_BYTES, MOST_ROWS
 from pipeline.files.imports.results import (
     ImportProgress,
+    describe_refusal,
+    first_refusals,
     first_waiting_row,
-    import_refusal_in_words,
-    imports_into_job,
-    progress_of_import,
-    progress_of_import_task,
-    refusals_of_import,
-    report_of_refused_rows,
+    read_progress,
+    read_task_progress,
+    recent_runs,
+    refusal_report,
 )
-from pipeline.files.imports.starting import start_checked_import, start_import
-from pipeline.files.imports.tasks import start_undo_of_import
+from pipeline.files.imports.starting import start_checked, start_import
+from pipeline.files.imports.tasks import start_undo
 from pipeline.models import ImportRun
+from pipeline.pages import rate_limits
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.error_messages import error_message_for
+from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
-from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.pages.rate_limits import TooOften
 from pipeline.wording.english import long_duration
 from pipeline.wording.task_words import IMPORT_ENDING_WORDS, TASK_STATUS_WORDS
 from pipeline.work.start import WorkError
@@ -55,9 +56,9 @@ BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
 
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
-def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Show one import; the page updates itself while it runs."""
-    _, job, seen = own_import_result(request, job_id, import_id)
+    _, job, seen = read_own(request, job_id, import_id)
     run = seen.run
     state = (
         *(run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status),
@@ -68,14 +69,14 @@ def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
         request,
         "imports/result.html",
         "imports/_result.html",
-        build=lambda: _import_result_context(job, seen),
+        build=lambda: _result_context(job, seen),
         tag="-".join(map(str, state)),
     )
 
 
-def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
+def _result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
     run = seen.run
-    refusals = refusals_of_import(run, limit=REFUSALS_SHOWN) if run.refused else []
+    refusals = first_refusals(run, limit=REFUSALS_SHOWN) if run.refused else []
     tone = "warn" if seen.is_over else "wait"
     if run.ending == ImportRun.Ending.COMPLETE:
         tone = "good"
@@ -104,8 +105,7 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         "state": state,
         "tone": tone,
         "refusals": [
-            (each, import_refusal_in_words(each.reason, each.email, run.columns))
-            for each in refusals
+            (each, describe_refusal(each.reason, each.email, run.columns)) for each in refusals
         ],
         "percent": 100 * run.next_row // max(1, run.total_rows),
         # 0: it does not change by itself again
@@ -120,23 +120,21 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
 
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
-def import_result_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
+def download_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
     """Stream the refused rows and their reasons as a CSV file."""
-    _, _, seen = own_import_result(request, job_id, import_id)
-    response = StreamingHttpResponse(
-        report_of_refused_rows(seen), content_type="text/csv; charset=utf-8"
-    )
+    _, _, seen = read_own(request, job_id, import_id)
+    response = StreamingHttpResponse(refusal_report(seen), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="not-taken-in.csv"'
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def own_import_result(
+def read_own(
     request: HttpRequest, job_id: UUID, import_id: UUID
 ) -> tuple[Member, Job, ImportProgress]:
     """Return an import into a job of the member's company. Raises StoredFileNotFound."""
     member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
-    seen = progress_of_import(job.company_id, import_id)
+    seen = read_progress(job.company_id, import_id)
     if seen.run.file.job_id != job.id:
         raise StoredFileNotFound
     return member, job, seen
@@ -147,13 +145,11 @@ def own_import_result(
 
 @require_POST
 @for_members(Action.IMPORT_APPLICATIONS)
-def start_checked_import_action(
-    request: HttpRequest, job_id: UUID, import_id: UUID
-) -> HttpResponse:
+def admit_checked(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Import the people of a file that has only been checked."""
-    member, job, _ = own_import_result(request, job_id, import_id)
+    member, job, _ = read_own(request, job_id, import_id)
     try:
-        start_checked_import(
+        start_checked(
             company_id=job.company_id,
             import_id=import_id,
             actor=member.actor,
@@ -166,11 +162,11 @@ def start_checked_import_action(
 
 @require_POST
 @for_members(Action.IMPORT_APPLICATIONS)
-def undo_import_action(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
+def undo(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Start to remove the people whom an import added."""
-    member, job, _ = own_import_result(request, job_id, import_id)
+    member, job, _ = read_own(request, job_id, import_id)
     try:
-        start_undo_of_import(
+        start_undo(
             company_id=job.company_id,
             import_id=import_id,
             actor=member.actor,
@@ -204,7 +200,7 @@ class FileForm(PlainForm):
 
 
 @for_members(Action.IMPORT_APPLICATIONS)
-def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def upload(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the form and recent imports; start an import on POST."""
     member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     form = FileForm(request.POST or None, request.FILES or None)
@@ -217,7 +213,7 @@ def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "tab": "board",
         "form": form,
         "is_open": job.status == JobStatus.OPEN,
-        "earlier": imports_into_job(job.company_id, job.id, limit=EARLIER_SHOWN),
+        "earlier": recent_runs(job.company_id, job.id, limit=EARLIER_SHOWN),
         "most_rows": MOST_ROWS,
         "most_megabytes": MOST_BYTES // 2**20,
     }
@@ -228,7 +224,7 @@ def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileFo
     """Start the import and return its id. If refused, return None and add an error to the form."""
     file: UploadedFile = form.cleaned_data["file"]
     try:
-        limit_page_rate(request, "import", f"member:{member.user.id}")
+        rate_limits.count_request(request, "import", f"member:{member.user.id}")
         task = start_import(
             company_id=job.company_id,
             job_id=job.id,
@@ -244,11 +240,11 @@ def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileFo
     except (ImportFileRefused, FilesFull) as error:
         form.add_error("file", str(error))
     except JobNotOpen as error:
-        form.add_error(None, error_message_for(error))
+        form.add_error(None, explain_refusal(error))
     except (TaskError, WorkError) as error:
         form.add_error(None, str(error))
     else:
-        return progress_of_import_task(job.company_id, task.id).run.file_id
+        return read_task_progress(job.company_id, task.id).run.file_id
     return None
 
 

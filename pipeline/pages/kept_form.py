@@ -21,7 +21,7 @@ _SECRET = re.compile("password|secret|token|code|key", re.IGNORECASE)
 _NOT_KEPT = ("/account/", "/admin/", "/sign-in/", "/code/", "/sign-out/")
 
 
-def kept_form_of(request: HttpRequest) -> list[tuple[str, str]]:
+def read_fields(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the names and values of a form to keep; empty if it is not kept."""
     own = f"{request.scheme}://{request.get_host()}"
     if request.method != "POST" or request.headers.get("Origin") != own:
@@ -40,7 +40,7 @@ def kept_form_of(request: HttpRequest) -> list[tuple[str, str]]:
 
 
 @never_cache
-def kept_form_page(
+def show(
     request: HttpRequest, fields: list[tuple[str, str]], *, sign_in_url: str = ""
 ) -> HttpResponse:
     """Show what was typed, with a button that sends it again. `sign_in_url`: sign in first."""

@@ -64,9 +64,9 @@ class LinePicture:
         if position is not None and not 1 <= position <= waiting:
             position = None
         return cls(
-            _shapes_in_picture(seats_in_picture(counts), mine),
-            _shapes_in_picture(people_in_picture(waiting, position), "mine"),
-            sentence_of_picture(counts, waiting, mine, position),
+            _place_shapes(drawn_seats(counts), mine),
+            _place_shapes(drawn_people(waiting, position), "mine"),
+            describe(counts, waiting, mine, position),
         )
 
     @property
@@ -85,7 +85,7 @@ class LinePicture:
         return MARGIN
 
 
-def seats_in_picture(counts: dict[str, int]) -> list[tuple[str, int]]:
+def drawn_seats(counts: dict[str, int]) -> list[tuple[str, int]]:
     """List the seats to draw, and the number of the others. Each kind that exists is drawn."""
     total = sum(counts.values())
     kinds = [(kind, counts[kind]) for kind in TRIED if counts[kind]]
@@ -97,7 +97,7 @@ def seats_in_picture(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [*drawn, ("fold", total - len(drawn))]
 
 
-def people_in_picture(waiting: int, position: int | None) -> list[tuple[str, int]]:
+def drawn_people(waiting: int, position: int | None) -> list[tuple[str, int]]:
     """List the people to draw from the front, and the numbers of those who are folded."""
 
     def picture_people_between(first: int, last: int) -> list[tuple[str, int]]:
@@ -113,7 +113,7 @@ def people_in_picture(waiting: int, position: int | None) -> list[tuple[str, int
     return [*ahead, *picture_people_between(position - 1, position), *tail]
 
 
-def _shapes_in_picture(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]:
+def _place_shapes(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]:
     """Place shapes from left to right. The first of the reader's kind is the reader's."""
     shapes, x, is_found = [], MARGIN, False
     for kind, count in drawn:
@@ -128,9 +128,7 @@ def _shapes_in_picture(drawn: list[tuple[str, int]], mine: str) -> list[PictureS
     return shapes
 
 
-def sentence_of_picture(
-    counts: dict[str, int], waiting: int, mine: str, position: int | None
-) -> str:
+def describe(counts: dict[str, int], waiting: int, mine: str, position: int | None) -> str:
     words = {"active": "in review", "pending": "offered", "free": "free"}
     parts = [f"{counts[kind]:,} {words[kind]}" for kind in TRIED if counts[kind]]
     total = sum(counts.values())

@@ -55,11 +55,11 @@ def live_page(
     if wants_fragment:  # URLs built in the fragment must not hold the parameter
         request.META["QUERY_STRING"] = query.urlencode()
         request.GET = query  # type: ignore[assignment]  # a mutable copy
-    etag = _live_page_etag(request, fragment, tag)
+    etag = _etag(request, fragment, tag)
     followed = list(jobs)
     is_signed_in = current_applicant(request) or current_member(request)
     session_key = request.session.session_key if is_signed_in else None  # None: public
-    stream = f"/live/{stream_tokens.issue_stream_token(followed, session_key)}" if followed else ""
+    stream = f"/live/{stream_tokens.issue(followed, session_key)}" if followed else ""
     if not wants_fragment:
         query = request.GET.copy()
         query[PARAMETER] = "1"
@@ -84,7 +84,7 @@ def live_page(
     return response
 
 
-def _live_page_etag(request: HttpRequest, fragment: str, tag: str) -> str:
+def _etag(request: HttpRequest, fragment: str, tag: str) -> str:
     """Hash the tag and everything else on which the bytes of the fragment depend."""
     zone, language = timezone.get_current_timezone_name(), get_language()
     person, member = current_applicant(request), current_member(request)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from pipeline.figures.series import Point
-from pipeline.pages.charts import Chart, chart_steps, chart_ticks_of_count, chart_ticks_of_time
+from pipeline.pages.charts import Chart, count_ticks, stepped_line, time_ticks
 from pipeline.wording.english import count, people, plural
 
 
-def job_occupancy_chart(
+def draw(
     points: Sequence[Point],
     start: datetime,
     end: datetime,
@@ -24,7 +24,7 @@ def job_occupancy_chart(
     """
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
-    top, y = chart_ticks_of_count(highest)
+    top, y = count_ticks(highest)
     whole = max((end - start).total_seconds(), 1)
     times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
@@ -40,14 +40,14 @@ def job_occupancy_chart(
             f" {plural(last.capacity, 'is', 'are')} taken and {people(last.waiting)}"
             f" {plural(last.waiting, 'is', 'are')} waiting."
         ),
-        x=chart_ticks_of_time(start, end, zone),
+        x=time_ticks(start, end, zone),
         y=y,
         curves=[
-            chart_steps("held", "Seats taken", job_occupancy_chart_line("held"), area=True),
-            chart_steps(
+            stepped_line("held", "Seats taken", job_occupancy_chart_line("held"), area=True),
+            stepped_line(
                 "capacity", "Seats in total", job_occupancy_chart_line("capacity"), area=False
             ),
-            chart_steps(
+            stepped_line(
                 "waiting", "People waiting", job_occupancy_chart_line("waiting"), area=False
             ),
         ],

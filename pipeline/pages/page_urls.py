@@ -13,7 +13,7 @@ from pipeline.selectors.pages import decode_cursor
 MOST_SEQ = 2**63 - 1
 
 
-def page_id_in_url(request: HttpRequest, name: str) -> UUID | None:
+def read_id(request: HttpRequest, name: str) -> UUID | None:
     """Return the id in the URL, or None."""
     try:
         return UUID(request.GET.get(name, ""))
@@ -21,7 +21,7 @@ def page_id_in_url(request: HttpRequest, name: str) -> UUID | None:
         return None
 
 
-def page_seq_in_url(request: HttpRequest, name: str) -> int | None:
+def read_seq(request: HttpRequest, name: str) -> int | None:
     """Return the seq of an event in the URL, or None."""
     text = request.GET.get(name, "").strip()
     if text.isascii() and text.isdigit() and len(text) < 100:
@@ -29,12 +29,12 @@ def page_seq_in_url(request: HttpRequest, name: str) -> int | None:
     return None
 
 
-def page_place_in_url(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
+def read_place(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the cursor in the URL, or None (see `decode_cursor`)."""
     return decode_cursor(request.GET.get(name, ""), *kinds)
 
 
-def page_url_with(request: HttpRequest, **changes: Any) -> str:
+def change_query(request: HttpRequest, **changes: Any) -> str:
     """Return this page's URL with a changed query. None removes a parameter."""
     query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
     query |= {name: value for name, value in changes.items() if value is not None}

@@ -12,22 +12,22 @@ _DRAWING = (
 )
 
 
-def inline_qr_code(text: str, label: str) -> SafeString:
+def draw_inline(text: str, label: str) -> SafeString:
     """Draw a QR code as an element of a page, because our policy allows no data: images."""
-    size, dots = _qr_code_dots(text)
+    size, dots = _dots(text)
     head = format_html(_DRAWING, SafeString('class="qr"'), label, size=size)
     return format_html('{}<path d="{}"/></svg>', head, dots)
 
 
-def qr_code_file(text: str, label: str) -> str:
+def draw_file(text: str, label: str) -> str:
     """Draw a QR code as an SVG file: dark on light, at any size."""
-    size, dots = _qr_code_dots(text)
+    size, dots = _dots(text)
     head = format_html(_DRAWING, SafeString('xmlns="http://www.w3.org/2000/svg"'), label, size=size)
     ground = '<rect width="100%" height="100%" fill="#fff"/>'
     return f'{head}{ground}<path d="{dots}" fill="#000"/></svg>\n'
 
 
-def _qr_code_dots(text: str) -> tuple[int, str]:
+def _dots(text: str) -> tuple[int, str]:
     """Return the width of a QR code in modules, and the path of its dark ones."""
     code = qrcode.QRCode(border=QUIET_MODULES)
     code.add_data(text)

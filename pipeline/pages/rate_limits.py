@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
+from pipeline.web import rate_limit
 from pipeline.web.addresses import client_address, client_site
-from pipeline.web.rate_limit import count_against_named_rate, count_client_against_named_rate
 from pipeline.wording.english import long_duration
 
 
@@ -19,27 +19,25 @@ class TooOften(Exception):
         self.wait_seconds = wait_seconds
 
 
-def limit_page_rate(request: HttpRequest, name: str, subject: str | None = None) -> None:
+def count_request(request: HttpRequest, name: str, subject: str | None = None) -> None:
     """Count a request against a rate limit of settings.THROTTLE_RATES. Raises TooOften.
 
     Each `subject` has its own count; by default it is the client's address. API requests count
     against the same limit. Refused requests do not count.
     """
     counted = (
-        count_against_named_rate(name, subject)
+        rate_limit.count_named(name, subject)
         if subject
-        else count_client_against_named_rate(
-            name, client_address(request), site=client_site(request)
-        )
+        else rate_limit.count_client(name, client_address(request), site=client_site(request))
     )
     if counted is not None and not counted.tally.allowed:
         raise TooOften(counted.tally.wait_seconds)
 
 
-def limit_rate_of_codes(request: HttpRequest, address: str) -> None:
+def count_code(request: HttpRequest, address: str) -> None:
     """Count a code that a client requested for an address. Raises TooOften.
 
     The limit is per client and address, so a client cannot use up the codes of another person's
     address.
     """
-    limit_page_rate(request, "code_request", f"{client_address(request)} {address}")
+    count_request(request, "code_request", f"{client_address(request)} {address}")

@@ -14,22 +14,22 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from uuid_utils.compat import uuid7
 
-from jobs.sandboxes import find_or_create_sandbox, sandbox_of
+from jobs.sandboxes import find_or_create_sandbox, find_sandbox
 from pipeline.domain.errors import EmailNotFound, LineError
 from pipeline.domain.permissions import Action
 from pipeline.line.clock import read_company_clock
-from pipeline.notifications.applicants import recorded_applicant_email
+from pipeline.notifications.applicants import recompose_email
+from pipeline.pages import page_urls
 from pipeline.pages.access import (
     COMPANY,
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
 )
-from pipeline.pages.error_messages import error_message_for
+from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.forms import PlainForm
-from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.sandboxes import (
     read_sandbox_clock_advances,
@@ -51,30 +51,30 @@ EMAILS_SHOWN = 50
 
 @require_safe
 @for_members()
-def sandbox_emails(request: HttpRequest) -> HttpResponse:
+def list_emails(request: HttpRequest) -> HttpResponse:
     """List the emails of the sandbox, latest first."""
-    member = _member_reading_sandbox_emails(request)
-    place = page_place_in_url(request, "after", datetime, UUID)
+    member = _reading_member(request)
+    place = page_urls.read_place(request, "after", datetime, UUID)
     after = (place[0], place[1]) if place else None
     page = read_sandbox_emails(member.company.id, after=after, limit=EMAILS_SHOWN)
     context = {
         "emails": [(each, KIND_WORDS.get(each.kind, each.kind)) for each in page.rows],
-        "first_url": page_url_with(request, after=None) if after else None,
+        "first_url": page_urls.change_query(request, after=None) if after else None,
     }
     if page.more:
         last = page.rows[-1]
         place_after = encode_cursor(last.state_at, str(last.id))
-        context["next_url"] = page_url_with(request, after=place_after)
+        context["next_url"] = page_urls.change_query(request, after=place_after)
     return render(request, "sandbox/emails.html", context)
 
 
 @require_safe
 @for_members()
-def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
+def show_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     """Show one email as the person would have read it."""
-    member = _member_reading_sandbox_emails(request)
+    member = _reading_member(request)
     email = read_sandbox_email(member.company.id, email_id)
-    message = recorded_applicant_email(email)
+    message = recompose_email(email)
     if message is None:  # the person was erased
         raise EmailNotFound
     may_confirm = member.may(Action.ADVANCE_CLOCK)
@@ -84,9 +84,9 @@ def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     return response
 
 
-def _member_reading_sandbox_emails(request: HttpRequest) -> Member:
+def _reading_member(request: HttpRequest) -> Member:
     """Return the member, if they act for a sandbox. Raises EmailNotFound (404)."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     if not member.company.is_test:
         raise EmailNotFound
     return member
@@ -144,20 +144,20 @@ ADVANCES_SHOWN = 10
 
 @require_safe
 @for_members()
-def clock_of_test_mode(request: HttpRequest) -> HttpResponse:
+def show_clock(request: HttpRequest) -> HttpResponse:
     """Explain test mode and lead to the sandbox; in the sandbox, show its clock."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     if not member.company.is_test:
-        context = {"sandbox": sandbox_of(member.company.id)}
+        context = {"sandbox": find_sandbox(member.company.id)}
         return render(request, "sandbox/about.html", context)
-    return _clock_page(request, member, ClockForm(initial={"advance_id": uuid7()}))
+    return _render_clock(request, member, ClockForm(initial={"advance_id": uuid7()}))
 
 
 @require_POST
 @for_members()
-def create_sandbox_with_clock(request: HttpRequest) -> HttpResponse:
+def create(request: HttpRequest) -> HttpResponse:
     """Create the company's sandbox, and go there."""
-    owner = require_access(member_of_sent_form(request), Action.CREATE_SANDBOX)
+    owner = require_permission(form_member(request), Action.CREATE_SANDBOX)
     sandbox = find_or_create_sandbox(owner.company.id)
     request.session[COMPANY] = str(sandbox.id)
     messages.success(request, "Your sandbox is ready. You are in test mode now.")
@@ -168,12 +168,12 @@ def create_sandbox_with_clock(request: HttpRequest) -> HttpResponse:
 @for_members()
 def move_clock(request: HttpRequest) -> HttpResponse:
     """Move the sandbox's clock, and settle what has fallen due by then."""
-    member = require_access(member_of_sent_form(request), Action.ADVANCE_CLOCK)
+    member = require_permission(form_member(request), Action.ADVANCE_CLOCK)
     if not member.company.is_test:
         raise Http404
     form = ClockForm(request.POST)
     if not form.is_valid():
-        return _clock_page(request, member, form, status=422)
+        return _render_clock(request, member, form, status=422)
     try:
         advance = advance_clock(
             company_id=member.company.id,
@@ -183,8 +183,8 @@ def move_clock(request: HttpRequest) -> HttpResponse:
             advance_id=uuid5(member.company.id, str(form.cleaned_data["advance_id"])),
         )
     except LineError as error:
-        form.add_error(None, error_message_for(error))
-        return _clock_page(request, member, form, status=409)
+        form.add_error(None, explain_refusal(error))
+        return _render_clock(request, member, form, status=409)
     messages.success(request, f"The clock was moved forward by {long_duration(advance.seconds)}.")
     return redirect("test_mode")
 
@@ -193,7 +193,7 @@ def move_clock(request: HttpRequest) -> HttpResponse:
 @for_members()
 def reset_test_mode(request: HttpRequest) -> HttpResponse:
     """Put an empty sandbox in the place of this one, and go there."""
-    member = require_access(member_of_sent_form(request), Action.RESET_SANDBOX)
+    member = require_permission(form_member(request), Action.RESET_SANDBOX)
     if not member.company.is_test:
         raise Http404
     company_id = member.company.id
@@ -203,7 +203,7 @@ def reset_test_mode(request: HttpRequest) -> HttpResponse:
     return redirect("test_mode")
 
 
-def _clock_page(
+def _render_clock(
     request: HttpRequest, member: Member, form: ClockForm, *, status: int = 200
 ) -> HttpResponse:
     company_id = member.company.id

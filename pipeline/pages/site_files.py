@@ -21,7 +21,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from pipeline.audit.receipts import public_receipt_keys
-from pipeline.selectors.jobs import read_open_job_pages
+from pipeline.selectors.jobs import read_sitemap_entries
 
 HOUR_SECONDS = 3_600
 DAY_SECONDS = 86_400
@@ -53,7 +53,7 @@ _ICON = """\
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
-def site_robots_file(request: HttpRequest) -> HttpResponse:
+def robots(request: HttpRequest) -> HttpResponse:
     """Tell search engines which pages they may index."""
     text = ROBOTS.format(site=settings.SITE_URL)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
@@ -61,19 +61,19 @@ def site_robots_file(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @cache_control(public=True, max_age=SITE_MAP_SECONDS)
-def site_map_file(request: HttpRequest) -> HttpResponse:
+def sitemap(request: HttpRequest) -> HttpResponse:
     """List the public pages for search engines: the list of jobs and every open job."""
-    drawn = caches["local"].get_or_set("sitemap", _draw_site_map, SITE_MAP_SECONDS)
+    drawn = caches["local"].get_or_set("sitemap", _draw_sitemap, SITE_MAP_SECONDS)
     return HttpResponse(drawn, content_type="application/xml; charset=utf-8")
 
 
-def _draw_site_map() -> bytes:
+def _draw_sitemap() -> bytes:
     root = ElementTree.Element("urlset", xmlns="http://www.sitemaps.org/schemas/sitemap/0.9")
     pages: list[tuple[str, datetime | None]] = [
         (reverse("openings"), None),
         (reverse("privacy"), None),
     ]
-    jobs = read_open_job_pages(limit=MOST_PAGES - len(pages))
+    jobs = read_sitemap_entries(limit=MOST_PAGES - len(pages))
     pages += [(reverse("opening", args=[job]), changed) for job, changed in jobs]
     for path, changed in pages:
         page = ElementTree.SubElement(root, "url")
@@ -85,14 +85,14 @@ def _draw_site_map() -> bytes:
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
-def site_favicon_file(request: HttpRequest) -> HttpResponse:
+def favicon(request: HttpRequest) -> HttpResponse:
     """Redirect to the icon, for programs that look for it only here."""
     return redirect(static("img/favicon.ico"))
 
 
 @require_safe
 @cache_control(public=True, max_age=HOUR_SECONDS)
-def site_receipt_keys_file(request: HttpRequest) -> JsonResponse:
+def receipt_keys(request: HttpRequest) -> JsonResponse:
     """Return the public keys that verify receipts, the current one first."""
     keys = [
         {
@@ -108,7 +108,7 @@ def site_receipt_keys_file(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
-def site_manifest_file(request: HttpRequest) -> HttpResponse:
+def manifest(request: HttpRequest) -> HttpResponse:
     """Describe the site to a phone that adds it to its home screen."""
     icons = [
         {"src": static(f"img/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
@@ -129,7 +129,7 @@ def site_manifest_file(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @cache_control(public=True, no_cache=True)
-def site_service_worker_file(request: HttpRequest) -> HttpResponse:
+def service_worker(request: HttpRequest) -> HttpResponse:
     """Return the script that shows notifications.
 
     It is at the root, so that it applies to all pages.
@@ -142,7 +142,7 @@ def site_service_worker_file(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS, immutable=True)
-def site_countdown_icon_file(request: HttpRequest, mark: str) -> HttpResponse:
+def countdown_icon(request: HttpRequest, mark: str) -> HttpResponse:
     """Draw the icon of a tab with a deadline: the time left."""
     if not _MARK.fullmatch(mark):
         raise Http404

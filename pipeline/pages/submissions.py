@@ -25,9 +25,9 @@ from pipeline.web.idempotency import (
     IdempotencyClaim,
     InUse,
     Kept,
-    claim_idempotency_key,
+    claim_key,
     keep_idempotent_answer,
-    release_idempotency_key,
+    release_key,
 )
 from pipeline.web.middleware import is_page_request, pages_only
 
@@ -43,7 +43,7 @@ _TOKEN_FIELDS = ("csrfmiddlewaretoken", SUBMISSION)
 
 
 @pages_only
-def answer_submission_once(
+def answer_once(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Carry out each submission of a form once. A middleware."""
@@ -53,24 +53,22 @@ def answer_submission_once(
         claim: IdempotencyClaim | None = getattr(request, "submission_claim", None)
         if claim is not None:
             try:
-                _settle_submission(request, claim, response)
+                _settle(request, claim, response)
             except DatabaseError as error:
                 log.warning("a submission could not be settled: %s", error)
         return response
 
-    submission_middleware.process_view = _claim_submission  # type: ignore[attr-defined]  # Django's way
+    submission_middleware.process_view = _claim  # type: ignore[attr-defined]  # Django's way
     return submission_middleware
 
 
-def _claim_submission(
-    request: HttpRequest, _view: Any, _args: Any, _named: Any
-) -> HttpResponse | None:
+def _claim(request: HttpRequest, _view: Any, _args: Any, _named: Any) -> HttpResponse | None:
     """Claim a submission, after the CSRF check; or answer one that was sent before."""
-    if not _has_submission(request):
+    if not _is_identified(request):
         return None
-    record = _submission_record_id(request)
+    record = _record_id(request)
     until = time.monotonic() + WAIT_SECONDS
-    while isinstance(found := claim_idempotency_key(record, record), InUse):
+    while isinstance(found := claim_key(record, record), InUse):
         if time.monotonic() > until:
             return render(request, "errors/still_working.html", status=409)
         time.sleep(LOOK_SECONDS)
@@ -86,7 +84,7 @@ def _claim_submission(
     return HttpResponseRedirect(found.headers["Location"])
 
 
-def _has_submission(request: HttpRequest) -> bool:
+def _is_identified(request: HttpRequest) -> bool:
     """Return whether a request is a form with an id, in a session that knows someone."""
     if request.method != "POST" or not is_page_request(request):
         return False
@@ -96,7 +94,7 @@ def _has_submission(request: HttpRequest) -> bool:
     return bool(request.session.keys())
 
 
-def _submission_record_id(request: HttpRequest) -> bytes:
+def _record_id(request: HttpRequest) -> bytes:
     """Return the digest of a session, a submission's id, its address and all that is sent."""
     digest = sha256(b"submission")
     sent = [(name, request.POST.getlist(name)) for name in sorted(request.POST)]
@@ -117,9 +115,7 @@ def _submission_record_id(request: HttpRequest) -> bytes:
     return digest.digest()
 
 
-def _settle_submission(
-    request: HttpRequest, claim: IdempotencyClaim, response: HttpResponse
-) -> None:
+def _settle(request: HttpRequest, claim: IdempotencyClaim, response: HttpResponse) -> None:
     """Keep what a submission led to; free one that was refused, or that began another session."""
     status, where = response.status_code, response.get("Location", "")
     is_same = request.session.session_key == request.submission_session  # type: ignore[attr-defined]
@@ -129,4 +125,4 @@ def _settle_submission(
     elif is_same and where and not signs_in:
         keep_idempotent_answer(claim, status=status, headers={"Location": where}, body=b"")
     else:
-        release_idempotency_key(claim)
+        release_key(claim)

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from psycopg.errors import QueryCanceled
 
-from pipeline.database.instants import one_instant
-from pipeline.database.statement_time import limit_statement_time
+from pipeline.database import statement_time
+from pipeline.database.instants import snapshot
 
 P = ParamSpec("P")
 LONGEST_SECONDS = 5.0  # for one statement of such a page
@@ -28,8 +28,8 @@ def time_limited(
         request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
         try:
-            with one_instant():
-                limit_statement_time(LONGEST_SECONDS)
+            with snapshot():
+                statement_time.limit(LONGEST_SECONDS)
                 return view(request, *args, **kwargs)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled):

@@ -27,22 +27,18 @@ from pipeline.domain.permissions import Action
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
 from pipeline.outgoing.client import Failure
+from pipeline.pages import page_urls
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
 )
 from pipeline.pages.forms import PlainForm
-from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.webhooks import endpoints
 from pipeline.webhooks import endpoints as reads
-from pipeline.webhooks.endpoints import (
-    redeliver_one_webhook,
-    send_test_to_endpoint,
-    start_redelivering_webhooks,
-)
+from pipeline.webhooks.endpoints import redeliver_one, send_test, start_redelivering
 from pipeline.webhooks.queue import TEST, TYPES
 
 
@@ -107,7 +103,7 @@ STATES = {
 }
 
 
-def webhook_failure_in_words(error: str, status: int | None) -> str:
+def describe_failure(error: str, status: int | None) -> str:
     """Describe why an attempt failed; empty if it did not."""
     if not error:
         return ""
@@ -131,46 +127,46 @@ SINCE = {
 
 @require_safe
 @for_members(_MANAGE)
-def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Show an endpoint with its deliveries, newest first, of a state and a type if chosen."""
-    _, row = _webhook_of_deliveries(current_member(request), webhook_id)
+    _, row = _read_endpoint(current_member(request), webhook_id)
     state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
-    page = endpoints.read_webhook_deliveries(
-        row, state=state, type_=type_, after=page_id_in_url(request, "after"), limit=ROWS
+    page = endpoints.read_deliveries(
+        row, state=state, type_=type_, after=page_urls.read_id(request, "after"), limit=ROWS
     )
     context = {
         "row": row,
         "off_reason": OFF_REASONS.get(row.off_reason, ""),
         "has_old_secret": row.old_secret_until and row.old_secret_until > timezone.now(),
-        "deliveries": [_shown_webhook_delivery(each) for each in page.rows],
+        "deliveries": [_shown_delivery(each) for each in page.rows],
         "state": state,
         "type": type_,
         "is_filtered": bool(state or type_),
         "states": [(value, word) for value, (word, _) in STATES.items()],
         "types": [*TYPES, TEST],
         "since": [(value, words) for value, (words, _) in SINCE.items()],
-        "next_url": page_url_with(request, after=page.rows[-1].id) if page.more else "",
-        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": page_urls.change_query(request, after=page.rows[-1].id) if page.more else "",
+        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "webhooks/endpoint.html", context)
 
 
 @require_safe
 @for_members(_MANAGE)
-def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+def show_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Show a delivery: its body, and each attempt with its answer."""
-    _, row = _webhook_of_deliveries(current_member(request), webhook_id)
-    delivery = endpoints.read_webhook_delivery(row, delivery_id)
+    _, row = _read_endpoint(current_member(request), webhook_id)
+    delivery = endpoints.read_delivery(row, delivery_id)
     attempts = [
-        (each, webhook_failure_in_words(each.error, each.status))
-        for each in endpoints.read_webhook_attempts([delivery.id])
+        (each, describe_failure(each.error, each.status))
+        for each in endpoints.read_attempts([delivery.id])
     ]
     body = json.dumps(json.loads(delivery.body), indent=2, ensure_ascii=False)
     context = {
         "row": row,
-        "shown": _shown_webhook_delivery(delivery),
+        "shown": _shown_delivery(delivery),
         "attempts": attempts,
         "body": body,
     }
@@ -179,11 +175,11 @@ def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) 
 
 @require_POST
 @for_members(_MANAGE)
-def deliver_test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test to an endpoint."""
-    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
+    owner, row = _read_endpoint(form_member(request), webhook_id)
     try:
-        sent = send_test_to_endpoint(company_id=owner.company.id, endpoint_id=row.id)
+        sent = send_test(company_id=owner.company.id, endpoint_id=row.id)
     except WebhookOff as error:
         messages.error(request, str(error))
         return redirect("webhook", row.id)
@@ -193,13 +189,11 @@ def deliver_test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse
 
 @require_POST
 @for_members(_MANAGE)
-def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+def redeliver(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Send a delivery again."""
-    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
+    owner, row = _read_endpoint(form_member(request), webhook_id)
     try:
-        redeliver_one_webhook(
-            company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id
-        )
+        redeliver_one(company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id)
     except WebhookOff as error:
         messages.error(request, str(error))
     else:
@@ -209,12 +203,12 @@ def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID)
 
 @require_POST
 @for_members(_MANAGE)
-def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def redeliver_all(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Start a task that sends every delivery again that has failed since a time."""
-    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
+    owner, row = _read_endpoint(form_member(request), webhook_id)
     words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
     try:
-        made = start_redelivering_webhooks(
+        made = start_redelivering(
             company_id=owner.company.id,
             endpoint_id=row.id,
             since=timezone.now() - age,
@@ -227,16 +221,14 @@ def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     return redirect("task", made.id)
 
 
-def _webhook_of_deliveries(
-    member: Member | None, webhook_id: UUID
-) -> tuple[Member, WebhookEndpoint]:
-    owner = require_access(member, _MANAGE)
-    return owner, endpoints.read_webhook_endpoint(owner.company.id, webhook_id)
+def _read_endpoint(member: Member | None, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
+    owner = require_permission(member, _MANAGE)
+    return owner, endpoints.read(owner.company.id, webhook_id)
 
 
-def _shown_webhook_delivery(delivery: WebhookDelivery) -> dict[str, object]:
+def _shown_delivery(delivery: WebhookDelivery) -> dict[str, object]:
     word, tone = STATES[WebhookDelivery.State(delivery.state)]
-    why = webhook_failure_in_words(delivery.last_error, delivery.last_status)
+    why = describe_failure(delivery.last_error, delivery.last_status)
     return {"delivery": delivery, "word": word, "tone": tone, "why": why}
 
 
@@ -249,12 +241,10 @@ FIELDS = ("url", "description", "types")
 
 @require_safe
 @for_members(_MANAGE)
-def webhooks(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the endpoints: all, since a company has only a few."""
-    member = require_access(current_member(request), _MANAGE)
-    found = reads.read_webhook_endpoints(
-        member.company.id, after=None, limit=endpoints.MOST_ENDPOINTS
-    )
+    member = require_permission(current_member(request), _MANAGE)
+    found = reads.read_page(member.company.id, after=None, limit=endpoints.MOST_ENDPOINTS)
     rows = [(each, OFF_REASONS.get(each.off_reason, "")) for each in found.rows]
     return render(request, "webhooks/list.html", {"endpoints": rows})
 
@@ -262,18 +252,18 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 @for_members(_MANAGE)
-def new_webhook(request: HttpRequest) -> HttpResponse:
+def new(request: HttpRequest) -> HttpResponse:
     """Create an endpoint; the response to the form shows its secret."""
-    owner = require_access(member_of_sent_form(request), _MANAGE)
+    owner = require_permission(form_member(request), _MANAGE)
     if request.method == "GET":
-        return _webhook_endpoint_form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
+        return _render_form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
-            row, secret = endpoints.create_webhook_endpoint(
+            row, secret = endpoints.create(
                 company_id=owner.company.id,
                 endpoint_id=form.cleaned_data["endpoint_id"],
-                **_webhook_endpoint_values(form),
+                **_form_values(form),
             )
         except (TooManyWebhooks, WebhookAlreadyMade) as error:
             form.add_error(None, str(error))
@@ -282,89 +272,87 @@ def new_webhook(request: HttpRequest) -> HttpResponse:
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
         else:
-            return _webhook_endpoint_secret(request, row, secret, status=201)
-    return _webhook_endpoint_form(request, form, None)
+            return _render_secret(request, row, secret, status=201)
+    return _render_form(request, form, None)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(_MANAGE)
-def edit_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def edit(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Change the URL, the description and the events of an endpoint."""
-    owner, row = _own_webhook_endpoint(request, webhook_id)
+    owner, row = _own_endpoint(request, webhook_id)
     if request.method == "GET":
-        return _webhook_endpoint_form(
+        return _render_form(
             request, EndpointForm(initial={n: getattr(row, n) for n in FIELDS}), row
         )
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
-            endpoints.change_webhook_endpoint(
+            endpoints.change(
                 company_id=owner.company.id,
                 endpoint_id=row.id,
-                changes=_webhook_endpoint_values(form),
+                changes=_form_values(form),
             )
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
         else:
             messages.success(request, "Endpoint saved.")
             return redirect("webhook", row.id)
-    return _webhook_endpoint_form(request, form, row)
+    return _render_form(request, form, row)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 @for_members(_MANAGE)
-def rotate_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def rotate(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Ask for confirmation, then make a new secret and show it."""
-    owner, row = _own_webhook_endpoint(request, webhook_id)
+    owner, row = _own_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/rotate.html", {"row": row})
-    row, secret = endpoints.rotate_endpoint_secret(company_id=owner.company.id, endpoint_id=row.id)
-    return _webhook_endpoint_secret(request, row, secret, status=200)
+    row, secret = endpoints.rotate_secret(company_id=owner.company.id, endpoint_id=row.id)
+    return _render_secret(request, row, secret, status=200)
 
 
 @require_POST
 @for_members(_MANAGE)
-def switch_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def switch(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Switch an endpoint on or off."""
-    owner, row = _own_webhook_endpoint(request, webhook_id)
+    owner, row = _own_endpoint(request, webhook_id)
     on = request.POST.get("enabled") == "yes"
-    endpoints.change_webhook_endpoint(
-        company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on}
-    )
+    endpoints.change(company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on})
     messages.success(request, f"Endpoint switched {'on' if on else 'off'}.")
     return redirect("webhook", row.id)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(_MANAGE)
-def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def delete(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete an endpoint."""
-    owner, row = _own_webhook_endpoint(request, webhook_id)
+    owner, row = _own_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/delete.html", {"row": row})
-    endpoints.delete_webhook_endpoint(company_id=owner.company.id, endpoint_id=row.id)
+    endpoints.delete(company_id=owner.company.id, endpoint_id=row.id)
     messages.success(request, "Endpoint deleted.")
     return redirect("webhooks")
 
 
-def _own_webhook_endpoint(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
-    owner = require_access(member_of_sent_form(request), _MANAGE)
-    return owner, reads.read_webhook_endpoint(owner.company.id, webhook_id)
+def _own_endpoint(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
+    owner = require_permission(form_member(request), _MANAGE)
+    return owner, reads.read(owner.company.id, webhook_id)
 
 
-def _webhook_endpoint_values(form: EndpointForm) -> dict[str, Any]:
+def _form_values(form: EndpointForm) -> dict[str, Any]:
     return {name: form.cleaned_data[name] for name in FIELDS}
 
 
-def _webhook_endpoint_form(
+def _render_form(
     request: HttpRequest, form: EndpointForm, row: WebhookEndpoint | None
 ) -> HttpResponse:
     status = 422 if form.is_bound else 200
     return render(request, "webhooks/form.html", {"form": form, "row": row}, status=status)
 
 
-def _webhook_endpoint_secret(
+def _render_secret(
     request: HttpRequest, row: WebhookEndpoint, secret: str, *, status: int
 ) -> HttpResponse:
     context = {"row": row, "secret": secret, "is_new": status == 201}

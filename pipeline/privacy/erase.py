@@ -14,17 +14,18 @@ from django.db import connection, transaction
 
 from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken, Device
-from pipeline.database.statement_time import lift_statement_time
+from pipeline.database import statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.files import stored
 from pipeline.files.imports.reading import (
-    imports_with_unread_files,
     read_file,
-    rows_of_unread_file,
+    read_unread_rows,
     unread_file_may_hold,
+    unread_runs,
 )
-from pipeline.files.imports.rows import ImportRow, Refusal, rows_in
-from pipeline.files.stored import hold_file_writes, remove_written_files
+from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
+from pipeline.files.stored import hold_writes
 from pipeline.mail import dev_mailbox
 from pipeline.models import (
     Application,
@@ -70,7 +71,7 @@ SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email 
 """
 
 
-def hold_import_files_to_erase() -> None:
+def hold_import_files() -> None:
     """Wait for running import batches, and block the next ones.
 
     So nobody is imported from a row that was read before the erasure. Call this first in a
@@ -80,25 +81,25 @@ def hold_import_files_to_erase() -> None:
     list(going_on.select_for_update().values_list("file_id"))
 
 
-def erase_in_import_files(address: str) -> None:
+def blank_import_rows(address: str) -> None:
     """Blank every imported row with an address, given in its normal form.
 
     This affects waiting and refused rows. A waiting row will then be refused, because an erased
     person is not imported.
     """
-    unread = imports_with_unread_files().order_by("file_id").select_related("file")
+    unread = unread_runs().order_by("file_id").select_related("file")
     for run in unread.select_for_update(of=("self",)):
         if unread_file_may_hold(run, address):
             read_file(run)  # rows can be blanked individually
     pattern = _erased_file_pattern(address)
     for part in StoredPart.objects.filter(
-        id__in=_file_parts_to_erase(address, StoredFile.Purpose.IMPORT)
+        id__in=_find_file_parts(address, StoredFile.Purpose.IMPORT)
     ):
         rows = [
             ImportRow(row.number, "", "", Refusal.ERASED)
             if pattern.search(f"{row.email} {row.name}".lower())
             else row
-            for row in rows_in(bytes(part.data))
+            for row in decode_part(bytes(part.data))
         ]
         data = b"".join(row.as_line() for row in rows)
         StoredPart.objects.filter(id=part.id).update(data=data)
@@ -112,23 +113,23 @@ def erase_in_import_files(address: str) -> None:
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
 
-def import_file_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
+def find_import_rows(address: str) -> tuple[list[dict[str, str]], int]:
     """Return the imported rows with an address that companies still keep, for the person.
 
     This includes MOST_UNREAD_BYTES of files that no worker has read yet. Also returns the number of
     unread files that were not searched. Files wait only seconds, unless no worker runs.
     """
-    parts = StoredPart.objects.filter(
-        id__in=_file_parts_to_erase(address, StoredFile.Purpose.IMPORT)
-    )
-    files: list[Iterable[ImportRow]] = [rows_in(bytes(part.data)) for part in parts.order_by("id")]
+    parts = StoredPart.objects.filter(id__in=_find_file_parts(address, StoredFile.Purpose.IMPORT))
+    files: list[Iterable[ImportRow]] = [
+        decode_part(bytes(part.data)) for part in parts.order_by("id")
+    ]
     left, not_searched = MOST_UNREAD_BYTES, 0
-    for run in imports_with_unread_files().select_related("file"):
+    for run in unread_runs().select_related("file"):
         left -= run.file.size_bytes
         if left < 0:
             not_searched += 1
         elif unread_file_may_hold(run, address):
-            files.append(rows_of_unread_file(run))
+            files.append(read_unread_rows(run))
     refused = ImportRefusal.objects.filter(
         id__in=_read_file_part_ids(_REFUSALS, {"address": address})
     )
@@ -142,20 +143,20 @@ def import_file_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
     return own, not_searched
 
 
-def erase_in_export_files(address: str, job_ids: Collection[UUID]) -> None:
+def remove_export_files(address: str, job_ids: Collection[UUID]) -> None:
     """Remove these jobs' files that contain an address, and all that are being written now.
 
     A writer notices this and starts again; a removed file can be made again. No new one begins
     before this transaction ends.
     """
-    hold_file_writes()
+    hold_writes()
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
-    remove_written_files(exports.filter(is_complete=False))
+    stored.remove(exports.filter(is_complete=False))
     pattern = _erased_file_pattern(address)
-    for part_id in _file_parts_to_erase(address, StoredFile.Purpose.EXPORT, job_ids):
+    for part_id in _find_file_parts(address, StoredFile.Purpose.EXPORT, job_ids):
         part = StoredPart.objects.filter(id=part_id).first()
         if part is not None and pattern.search(bytes(part.data).decode().lower()):
-            remove_written_files(exports.filter(id=part.file_id))
+            stored.remove(exports.filter(id=part.file_id))
 
 
 def _erased_file_pattern(address: str) -> re.Pattern[str]:
@@ -171,7 +172,7 @@ def _erased_file_spellings(address: str) -> list[str]:
     return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
 
 
-def _file_parts_to_erase(
+def _find_file_parts(
     address: str, purpose: StoredFile.Purpose, job_ids: Collection[UUID] | None = None
 ) -> list[int]:
     jobs = None if job_ids is None else list(job_ids)
@@ -207,7 +208,7 @@ PLACES: dict[str, dict[str, bool]] = {
 ERASED_WORD = "erased"
 
 
-def erase_in_tasks(address: str) -> None:
+def blank_task_payloads(address: str) -> None:
     """Replace an address, given in its normal form, in any case in tasks, schedules and their log.
 
     Finished tasks are kept for only a few days, so searching them needs no index.
@@ -246,48 +247,48 @@ def erase_person(*, applicant_id: UUID) -> int:
     person = Applicant.objects.filter(id=applicant_id).first()
     if person is None:
         raise ApplicantNotFound
-    withdrawn = _withdraw_to_erase(person)
-    while not _erase_traces_of_person(person):  # the person has applied somewhere meanwhile
-        withdrawn += _withdraw_to_erase(person)
-    dev_mailbox.forget_dev_mails(person.email)
+    withdrawn = _withdraw_all(person)
+    while not _remove_traces(person):  # the person has applied somewhere meanwhile
+        withdrawn += _withdraw_all(person)
+    dev_mailbox.forget(person.email)
     security.info("person.erased", extra={"applicant": str(applicant_id)})
     return withdrawn
 
 
-def _withdraw_to_erase(person: Applicant) -> int:
+def _withdraw_all(person: Applicant) -> int:
     actor, withdrawn = Actor(ActorKind.APPLICANT, person.id), 0
-    for application_id in _open_contests_to_erase(person):
+    for application_id in _open_contests(person):
         drop_contest(application_id=application_id, actor=actor)
-    for application_id in _live_applications_to_erase(person):
+    for application_id in _live_applications(person):
         with suppress(IllegalMove):  # it has just ended in another way
             withdraw(application_id=application_id, actor=actor)
             withdrawn += 1
     return withdrawn
 
 
-def _live_applications_to_erase(person: Applicant) -> list[UUID]:
+def _live_applications(person: Applicant) -> list[UUID]:
     """Return the ids, sandboxes first: if one is busy, no live seat has been given up yet."""
     theirs = Application.objects.filter(applicant=person).exclude(status=Status.INACTIVE)
     return list(theirs.order_by("-job__is_test", "id").values_list("id", flat=True))
 
 
-def _open_contests_to_erase(person: Applicant) -> list[UUID]:
+def _open_contests(person: Applicant) -> list[UUID]:
     theirs = Contest.objects.filter(application__applicant=person, answer="")
     return list(theirs.order_by("id").values_list("application_id", flat=True))
 
 
 @transaction.atomic(durable=True)
-def _erase_traces_of_person(person: Applicant) -> bool:
+def _remove_traces(person: Applicant) -> bool:
     """Remove everything in one transaction, or nothing if there is a live application or a contest.
 
     Imports are blocked first. Then the row is deleted, which waits for running applications of the
     person; later ones find nobody (`pipeline.line.lock.lock_job_for`).
     """
-    lift_statement_time()
-    hold_import_files_to_erase()
+    statement_time.lift()
+    hold_import_files()
     erased = {"email": f"{ERASED}{person.id}", "name": ERASED_NAME, "time_zone": ""}
     Applicant.objects.filter(id=person.id).update(**erased)
-    if _live_applications_to_erase(person) or _open_contests_to_erase(person):
+    if _live_applications(person) or _open_contests(person):
         transaction.set_rollback(True)
         return False
     theirs = Application.objects.filter(applicant=person)
@@ -304,12 +305,12 @@ def _erase_traces_of_person(person: Applicant) -> bool:
     ApplicantToken.objects.filter(applicant=person).delete()
     Device.objects.filter(applicant=person).delete()
     PortalToken.objects.filter(applicant=person).delete()
-    codes.forget_code(person.email)
+    codes.forget(person.email)
     mail.forget_private_emails(person.email)
-    erase_in_import_files(person.email)
-    erase_in_export_files(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
-    erase_in_tasks(person.email)
-    _erase_answers(person, application_ids)
+    blank_import_rows(person.email)
+    remove_export_files(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
+    blank_task_payloads(person.email)
+    _remove_answers(person, application_ids)
     return True
 
 
@@ -320,7 +321,7 @@ DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
 """
 
 
-def _erase_answers(person: Applicant, application_ids: list[UUID]) -> None:
+def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:
     """Remove the kept responses that contain the person's address or one of the ids.
 
     Afterwards, a request repeated under its key is carried out again.

@@ -9,15 +9,16 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from applicants.codes import kept_code_of
+from applicants import codes
 from applicants.models import Applicant, ApplicantToken
 from pipeline.domain.place import PUBLISHED
 from pipeline.models import Application, Email, Event, RemovedLog
-from pipeline.selectors.review import annotations_of, contest_texts_of_applications
-from pipeline.wording.sentences import Reader, sentence
+from pipeline.selectors.review import read_annotations, read_contest_texts
+from pipeline.wording import sentences
+from pipeline.wording.sentences import Reader
 
 
-def my_data_about(applicant: Applicant) -> dict[str, Any]:
+def collect(applicant: Applicant) -> dict[str, Any]:
     """Return all data kept about a person, with explanations, in twelve queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
@@ -32,7 +33,7 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
             "reminders": applicant.reminders,
             "created_at": applicant.created_at,
         },
-        "applications": _my_data_of_applications(applicant.id),
+        "applications": _collect_applications(applicant.id),
         "devices": [
             {
                 "name": device.name,
@@ -52,12 +53,12 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
                 .order_by("created_at")
                 .values("created_at", "expires_at", "revoked_at")
             ),
-            "last_code": kept_code_of(applicant.email),
+            "last_code": codes.find_latest(applicant.email),
         },
     }
 
 
-def _my_data_of_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dict[str, Any]]]:
+def _collect_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dict[str, Any]]]:
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))
     for event in events.order_by("job_id", "seq"):
@@ -69,16 +70,16 @@ def _my_data_of_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[
                 "effective_at": event.effective_at,
                 "outcome": event.outcome,
                 "reason": event.data.get("reason"),
-                "what_it_means": sentence(event, Reader.APPLICANT),
+                "what_it_means": sentences.compose(event, Reader.APPLICANT),
                 "hash": bytes(event.hash).hex(),
             }
         )
     return timelines
 
 
-def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
+def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     theirs = Application.objects.filter(applicant_id=applicant_id)
-    timelines = _my_data_of_events(theirs)
+    timelines = _collect_events(theirs)
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails: dict[UUID, list[dict[str, Any]]] = {}
@@ -88,7 +89,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
-    written, kept = contest_texts_of_applications(theirs), annotations_of([row.id for row in rows])
+    written, kept = read_contest_texts(theirs), read_annotations([row.id for row in rows])
     return [
         {
             "id": row.id,

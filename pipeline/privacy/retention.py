@@ -76,7 +76,7 @@ class Due(NamedTuple):
     applicant_id: UUID
 
 
-def set_job_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
+def set_period(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
     """Set how many days a job keeps personal data of ended applications, and its legal hold.
 
     Raises BadRetention.
@@ -89,7 +89,7 @@ def set_job_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None
     security.info("retention.changed", extra={"job": str(job_id), **values})
 
 
-def end_retention() -> int:
+def erase_batch() -> int:
     """Erase the personal data of a batch of applications whose retention has ended.
 
     Returns their number. Each application gets its own anonymous applicant. The log stays as it is.
@@ -97,11 +97,11 @@ def end_retention() -> int:
     legal hold are skipped, and so are ends that the company still has to look at again. Must not
     be called inside a transaction.
     """
-    due = _due_for_retention_end()
+    due = _read_due()
     for job_id in dict.fromkeys(row.job_id for row in due):
         ids = [row.application_id for row in due if row.job_id == job_id]
         for start in range(0, len(ids), UNDER_ONE_LOCK):
-            _end_retention_of(job_id, ids[start : start + UNDER_ONE_LOCK])
+            _separate_people(job_id, ids[start : start + UNDER_ONE_LOCK])
     applications = Application.objects.filter(applicant_id=OuterRef("id"))
     tokens = ApplicantToken.objects.filter(
         applicant_id=OuterRef("id"), revoked_at=None, expires_at__gt=Now()
@@ -113,7 +113,7 @@ def end_retention() -> int:
     return len(due)
 
 
-def _due_for_retention_end(ids: Collection[UUID] | None = None) -> list[Due]:
+def _read_due(ids: Collection[UUID] | None = None) -> list[Due]:
     values: dict[str, Any] = {
         "erased": ERASED_NAME,
         "least": Retention.LEAST_DAYS,
@@ -127,14 +127,14 @@ def _due_for_retention_end(ids: Collection[UUID] | None = None) -> list[Due]:
 
 
 @transaction.atomic(durable=True)
-def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
+def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
     """Separate applications from their people, under the job's lock.
 
     A new legal hold still counts. The number of statements does not grow with the number of
     applications, because everyone who applies to the job waits in the meantime.
     """
     lock_job(job_id)
-    ids = [row.application_id for row in _due_for_retention_end(application_ids)]
+    ids = [row.application_id for row in _read_due(application_ids)]
     people = [Applicant(id=each, name=ERASED_NAME) for each in (uuid4() for _ in ids)]
     for nobody in people:
         nobody.email = f"{ERASED}{nobody.id}"
@@ -164,11 +164,11 @@ EVERY_NIGHT = "20 3 * * *"
 
 
 @task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=600, max_attempts=3, cap=1)
-def end_retention_in_task(context: Context) -> dict[str, int]:
+def erase_expired(context: Context) -> dict[str, int]:
     """Erase the personal data of applications whose retention has ended. Returns their number."""
     erased = 0
     while not context.cancelled:
-        batch = end_retention()
+        batch = erase_batch()
         erased += batch
         context.progress(erased, erased, "applications erased")
         if batch < BATCH:
@@ -176,6 +176,6 @@ def end_retention_in_task(context: Context) -> dict[str, int]:
     return {"applications": erased}
 
 
-def ensure_privacy_task() -> None:
+def ensure_erasure() -> None:
     """Create the schedule. Safe to call at every start and from many processes at once."""
-    schedules.ensure_schedule("Retention of personal data", EVERY_NIGHT, KEY)
+    schedules.ensure("Retention of personal data", EVERY_NIGHT, KEY)

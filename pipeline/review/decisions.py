@@ -12,7 +12,7 @@ from django.db import OperationalError, transaction
 from django.db.models.functions import Now
 
 from jobs.models import Job
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.errors import ClockMoving, DecisionTooLate, JobNotFound, LineError
 from pipeline.domain.states import DECISIONS, Actor, ActorKind, Outcome, Reason, Status
 from pipeline.domain.verbs import MOVES
@@ -31,7 +31,7 @@ State, Problem = DecisionItem.State, DecisionItem.Problem
 OPEN = (State.WAITING, State.DECIDING)
 
 
-def carry_out_decision(
+def carry_out(
     decision_id: UUID, *, after_each: Callable[[int, int], None] = lambda done, total: None
 ) -> None:
     """Decide on the remaining people of a decision, one after the other, each in a transaction.
@@ -103,7 +103,7 @@ PRIORITY = 5
 RESCUE_AFTER = timedelta(seconds=5)
 
 
-def make_decision(
+def make(
     *,
     decision_id: UUID,
     job_id: UUID,
@@ -130,31 +130,29 @@ def make_decision(
             "reason": reason or "",
             "note": note,
             "decided_by": actor.id,
-            "due_at": database_now() + delay,
+            "due_at": instants.now() + delay,
         }
         decision, is_new = PendingDecision.objects.get_or_create(id=decision_id, defaults=given)
         if decision.job_id != job_id:
             raise JobNotFound
         if not is_new:
             return decision
-        waiting = _store_items_of_made_decision(decision, application_ids[:MOST_PEOPLE])
+        waiting = _store_items(decision, application_ids[:MOST_PEOPLE])
         is_delayed = bool(delay) or waiting > MOST_AT_ONCE
         if waiting:
             payload = {"decision": str(decision_id)}
             run_after = decision.due_at if is_delayed else decision.due_at + RESCUE_AFTER
             enqueue(TASK, payload, run_after=run_after, priority=PRIORITY)
     if is_delayed and waiting:
-        announce_made_decision(job_id)
+        announce(job_id)
     else:
         with suppress(OperationalError, ClockMoving):  # the line is too busy; the task follows
-            carry_out_decision(decision_id)
+            carry_out(decision_id)
     decision.refresh_from_db()
     return decision
 
 
-def _store_items_of_made_decision(
-    decision: PendingDecision, application_ids: Sequence[UUID]
-) -> int:
+def _store_items(decision: PendingDecision, application_ids: Sequence[UUID]) -> int:
     """Store the people in the given order, and return for how many the decision waits."""
     move = DECISIONS[Outcome(decision.outcome)]
     people = Application.objects.filter(job_id=decision.job_id, id__in=application_ids)
@@ -178,7 +176,7 @@ def _store_items_of_made_decision(
     return sum(item.state == State.WAITING for item in items)
 
 
-def undo_decision(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
+def undo(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
     """Undo a decision for everyone on whom it has not taken effect; return how many.
 
     Undoing twice returns 0. Raises DecisionTooLate if it has taken effect on everyone.
@@ -194,11 +192,11 @@ def undo_decision(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
         decisions.filter(id=decision_id, undone_by=None).update(undone_by=actor.id)
         if not decision.items.filter(state=State.DECIDING).exists():
             decisions.filter(id=decision_id, finished_at=None).update(finished_at=Now(), note="")
-    announce_made_decision(job_id)
+    announce(job_id)
     return undone
 
 
-def announce_made_decision(job_id: UUID) -> None:
+def announce(job_id: UUID) -> None:
     """Tell open pages of a job that a decision on it was made or undone. The log stays as it is."""
     job = Job.objects.only("company_id", "seq").get(id=job_id)
     committed.send_robust(
@@ -214,7 +212,7 @@ def announce_made_decision(job_id: UUID) -> None:
 # Task that carries out a company's decision when it is due.
 
 
-def give_up_decision_in_task(decision: UUID) -> None:
+def give_up(decision: UUID) -> None:
     """Refuse the remaining decisions when the last attempt has failed."""
     give_up_carrying_out(decision)
 
@@ -225,8 +223,8 @@ def give_up_decision_in_task(decision: UUID) -> None:
     timeout_seconds=120,
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=30, jitter_seconds=1),
-    on_fail=give_up_decision_in_task,
+    on_fail=give_up,
 )
-def carry_out_decision_in_task(context: Context, decision: UUID) -> None:
+def run(context: Context, decision: UUID) -> None:
     """Carry out a decision, and report the number of people decided on."""
-    carry_out_decision(decision, after_each=context.progress)
+    carry_out(decision, after_each=context.progress)

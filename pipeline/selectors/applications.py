@@ -14,13 +14,13 @@ from django.db.models.functions import Now
 
 from applicants.models import ERASED
 from jobs.models import Job
-from pipeline.database.instants import one_instant
+from pipeline.database.instants import snapshot
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import EventType, Status
-from pipeline.line.sql import APPLICATION, sql_people_ahead
+from pipeline.line.sql import APPLICATION, count_people_ahead
 from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
 from pipeline.selectors.pages import Page
-from tasks.sql.prepared import PreparedStatement, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_statements
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
@@ -81,7 +81,7 @@ LEFT JOIN pipeline_applicationreference reference ON reference.application_id = 
 _EACH_BY_ITSELF = _SEEN.format(
     source="pipeline_application",
     position=f"CASE WHEN seen.status = 'WAITLIST' AND seen.verify_by IS NULL AND NOT {_AWAITS_DRAW}"
-    f" THEN {sql_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
+    f" THEN {count_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
 )
 
 _OWN = len(ApplicationRow._fields)
@@ -150,7 +150,7 @@ WITH page AS MATERIALIZED (
 )
 {seen} ORDER BY seen.ticket, seen.tie
 """.format(  # noqa: S608
-    ahead=sql_people_ahead("first.ticket", "first.tie"),
+    ahead=count_people_ahead("first.ticket", "first.tie"),
     awaits_draw=_AWAITS_DRAW,
     seen=_SEEN.format(
         source="page",
@@ -164,7 +164,7 @@ WITH page AS MATERIALIZED (
 STANDING = PreparedStatement(f"""
 SELECT {_WAITING}, job.max_decays,
        CASE WHEN NOT {_AWAITS_DRAW}
-            THEN {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1 END, {_NOW}
+            THEN {count_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1 END, {_NOW}
 FROM jobs_job job WHERE job.id = %(job)s
 """)  # noqa: S608
 
@@ -214,9 +214,7 @@ def read_application(application_id: UUID) -> SeenApplication:
     return found
 
 
-def seen_application_after_change(
-    facts: ApplicationFacts, application: Application
-) -> SeenApplication:
+def see_changed(facts: ApplicationFacts, application: Application) -> SeenApplication:
     """Complete an application that a service has just returned, in at most one query.
 
     The change already knows the rest. Only the position of a waiting person is counted, unless the
@@ -243,13 +241,13 @@ def seen_application_after_change(
     )
 
 
-def position_of_application_place(job_id: UUID, ticket: int, tie: int) -> int:
+def find_position(job_id: UUID, ticket: int, tie: int) -> int:
     """Return the position that a place in a job's line would have now, in one query."""
     [(_, _, position, _)] = STANDING.all(job=job_id, ticket=ticket, tie=tie)
     return int(position)
 
 
-def applications_of(
+def read_person(
     applicant_id: UUID, *, company_id: UUID | None = None, after: UUID | None, limit: int
 ) -> Page[SeenApplication]:
     """Return a person's applications, newest first, in one query.
@@ -257,7 +255,7 @@ def applications_of(
     With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(read_applications_page(OF_PERSON, **whose, after=after, most=limit + 1), limit)
+    return Page.cut(read_page(OF_PERSON, **whose, after=after, most=limit + 1), limit)
 
 
 class Front(NamedTuple):
@@ -268,59 +266,55 @@ class Front(NamedTuple):
     waitlist: Page[SeenApplication]
 
 
-def front_applications_of(
-    job_id: UUID, job: PreparedStatement[J], *, limit: int
-) -> tuple[list[J], Front]:
+def read_front(job_id: UUID, job: PreparedStatement[J], *, limit: int) -> tuple[list[J], Front]:
     """Return the rows of a statement about a job, and its people, as of one instant in one trip.
 
     Active people come longest first, pending ones by deadline, the waitlist in order.
     """
     ticket, tie = BEFORE_THE_FIRST
-    jobs, active, pending, waiting = run_prepared(
-        [job, ACTIVE, PENDING, prepare_applications_page(QUEUE, limit + 1)],
+    jobs, active, pending, waiting = run_statements(
+        [job, ACTIVE, PENDING, prepare_page(QUEUE, limit + 1)],
         {"job": job_id, "ticket": ticket, "tie": tie},
         snapshot=True,
     )
     return jobs, Front(active, pending, Page.cut(waiting, limit))
 
 
-def queued_applications_of(
+def read_queue(
     job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int
 ) -> Page[SeenApplication]:
     """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
-    rows = read_applications_page(QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
+    rows = read_page(QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
-def applications_by_id(ids: Collection[UUID]) -> dict[UUID | None, SeenApplication]:
+def find_many(ids: Collection[UUID]) -> dict[UUID | None, SeenApplication]:
     """Return some applications by id, without positions, in one query."""
     return {seen.application.id: seen for seen in FOUND.all(applications=list(ids))}
 
 
-def application_with_external_id(company_id: UUID, external_id: str) -> list[SeenApplication]:
+def find_external_id(company_id: UUID, external_id: str) -> list[SeenApplication]:
     """Return a company's application with its own id, in a list, or an empty one. One query."""
     return ATTACHED.all(company=company_id, external_id=external_id)
 
 
-def read_applications_page(
-    statement: str, *, most: int, **parameters: Any
-) -> list[SeenApplication]:
+def read_page(statement: str, *, most: int, **parameters: Any) -> list[SeenApplication]:
     """Return up to `most` applications that a statement finds.
 
     The page length is part of the statement's text: otherwise PostgreSQL would plan for a tenth of
     the line and read whole tables. There are few lengths, so few texts are prepared.
     """
-    return prepare_applications_page(statement, most).all(**parameters)[:most]
+    return prepare_page(statement, most).all(**parameters)[:most]
 
 
-def prepare_applications_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
+def prepare_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
     """Return the statement that finds a page of at least `most` applications."""
-    length = length_of_applications_page(most)
+    length = page_length(most)
     return prepare_seen_applications(statement.replace("%(most)s", str(length)))
 
 
-def length_of_applications_page(most: int) -> int:
+def page_length(most: int) -> int:
     """Return the length of the page that is read for at least `most` applications."""
     return next((each for each in _PREPARED_LENGTHS if each >= most), most)
 
@@ -372,7 +366,7 @@ class EventOfJob:
     job: Job
 
 
-def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
+def read_my_states(applicant_id: UUID) -> list[MyApplicationState]:
     """Return the state of a person's newest applications, in one query."""
     rows = Application.objects.filter(applicant_id=applicant_id, job__is_test=False).order_by("-id")
     columns = ("id", "job_id", "job__seq", "job__posting__version", "status")
@@ -386,13 +380,13 @@ def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
     return [MyApplicationState(*row) for row in found[:MOST_APPLICATIONS]]
 
 
-def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:
+def read_mine(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:
     """Return a person's latest applications and events, both newest first.
 
     At most `events` events. All as of one instant, in three queries.
     """
-    with one_instant():
-        seen = applications_of(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
+    with snapshot():
+        seen = read_person(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
         applications = [each.application for each in seen]
         jobs = Job.objects.select_related("posting", "company", "removed_log").in_bulk(
             {each.job_id for each in applications}
@@ -403,7 +397,7 @@ def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], lis
     return mine, [EventOfJob(event, jobs[event.job_id]) for event in newest]
 
 
-def my_live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
+def find_live(applicant_id: UUID, job_id: UUID) -> UUID | None:
     """Return the id of a person's live application to a job, if there is one, in one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id, job_id=job_id)
     return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
@@ -508,7 +502,7 @@ class Decision(NamedTuple):
     at: datetime
 
 
-def decisions_on(application_ids: Collection[UUID]) -> dict[UUID, Decision]:
+def last_decisions(application_ids: Collection[UUID]) -> dict[UUID, Decision]:
     """Return the last decision on each application that has one, in two queries."""
     kept = DecisionNote.objects.filter(application_id__in=application_ids)
     notes = {(note.application_id, note.seq): note.text for note in kept}

@@ -12,17 +12,17 @@ from django.db import connection
 from django.db.models import F, Q
 
 from jobs.models import Job
-from pipeline.database.instants import one_instant
+from pipeline.database.instants import snapshot
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import Application
+from pipeline.selectors import applications
 from pipeline.selectors.applications import (
     BEFORE_THE_FIRST,
     SEEN_UNPLACED,
     SeenApplication,
-    front_applications_of,
-    queued_applications_of,
-    read_applications_page,
+    read_front,
+    read_queue,
 )
 from pipeline.selectors.jobs import (
     WHOLE_JOB,
@@ -87,17 +87,17 @@ def read_board(
 
     Misses are those of BOARD_MISSES_SPAN. Raises JobNotFound.
     """
-    with one_instant():
+    with snapshot():
         job = read_job(job_id)
         activity = recent_activity([job_id], BOARD_MISSES_SPAN)[job_id]
         return Board(
             job=job,
-            seats=read_board_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
-            waitlist=queued_applications_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
+            seats=read_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
+            waitlist=read_queue(job_id, after=waiting_after, limit=WAITING_SHOWN),
             recent=recent_waits([job_id])[job_id],
             activity=activity,
-            facts=_board_promotion_facts(job, activity, worker or read_decay_worker_for_board()),
-            next_names=read_board_next_in_line(job_id, most=min(job.seats_free + 1, LOOKED_AHEAD)),
+            facts=_promotion_facts(job, activity, worker or read_decay_worker()),
+            next_names=read_next_names(job_id, most=min(job.seats_free + 1, LOOKED_AHEAD)),
         )
 
 
@@ -121,7 +121,7 @@ WITH page AS MATERIALIZED (
 """.format(seen=SEEN_UNPLACED.format(source="page"))  # noqa: S608
 
 
-def read_board_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[SeenApplication]:
+def read_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[SeenApplication]:
     """Return the holders of seats: pending ones by deadline, then active ones, longest first.
 
     This takes one query.
@@ -131,7 +131,7 @@ def read_board_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Pa
         pending = (after.moment.isoformat(), after.id)
     elif after:
         pending, active = ("infinity", _HIGHEST), (after.moment.isoformat(), after.id)
-    rows = read_applications_page(
+    rows = applications.read_page(
         SEATS,
         job=job_id,
         pending_at=pending[0],
@@ -143,7 +143,7 @@ def read_board_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Pa
     return Page.cut(rows, limit)
 
 
-def board_place_of(seen: SeenApplication) -> SeatPlace:
+def seat_place(seen: SeenApplication) -> SeatPlace:
     """Return the place of an application in the list of seats."""
     application = seen.application
     deadline = application.acknowledge_by
@@ -167,7 +167,7 @@ FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 """  # noqa: S608  a constant
 
 
-def read_decay_worker_for_board(job_id: UUID | None = None) -> DecayWorkerStatus:
+def read_decay_worker(job_id: UUID | None = None) -> DecayWorkerStatus:
     """Return when the decay worker was last seen and whether that is recent, in one query.
 
     With a job, also the stamp of its decisions that have not taken effect (empty without any).
@@ -192,9 +192,7 @@ ORDER BY ticket, tie LIMIT %(most)s
 """
 
 
-def read_board_next_in_line(
-    job_id: UUID, *, most: int, leaving: Collection[UUID] = ()
-) -> list[str]:
+def read_next_names(job_id: UUID, *, most: int, leaving: Collection[UUID] = ()) -> list[str]:
     """Return the names of the first people who could be promoted, in order, in one query.
 
     Only the first 200 in line are searched, so the list is too short if more are in a cool-down or
@@ -224,21 +222,21 @@ ORDER BY ticket DESC, tie DESC OFFSET %(before)s LIMIT 1
 """
 
 
-def board_place_before_position(job_id: UUID, position: int) -> tuple[int, int]:
+def find_place(job_id: UUID, position: int) -> tuple[int, int]:
     """Return the place after which a page of the waitlist begins with a position. One query."""
     if position <= 1:
         return BEFORE_THE_FIRST
-    return _board_place(_PLACE_AT, {"job": job_id, "before": position - 2})
+    return _read_place(_PLACE_AT, {"job": job_id, "before": position - 2})
 
 
-def board_place_one_page_back(job_id: UUID, place: tuple[int, int]) -> tuple[int, int]:
+def previous_page_place(job_id: UUID, place: tuple[int, int]) -> tuple[int, int]:
     """Return the place after which the page before the one after `place` begins. One query."""
     ticket, tie = place
     values = {"job": job_id, "ticket": ticket, "tie": tie, "before": WAITING_SHOWN}
-    return _board_place(_PLACE_BEFORE, values)
+    return _read_place(_PLACE_BEFORE, values)
 
 
-def _board_place(statement: str, values: dict[str, Any]) -> tuple[int, int]:
+def _read_place(statement: str, values: dict[str, Any]) -> tuple[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return cursor.fetchone() or BEFORE_THE_FIRST
@@ -259,7 +257,7 @@ ORDER BY event.seq LIMIT 3
 """
 
 
-def read_board_promoted_since(job_id: UUID, seq: int) -> Promoted:
+def read_promoted(job_id: UUID, seq: int) -> Promoted:
     """Return the people promoted in a job after a recent seq, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_PROMOTED_SINCE, {"job": job_id, "seq": seq})
@@ -267,7 +265,7 @@ def read_board_promoted_since(job_id: UUID, seq: int) -> Promoted:
     return Promoted([name for name, _ in rows], rows[0][1] if rows else 0)
 
 
-def _board_promotion_facts(
+def _promotion_facts(
     job: Job, activity: RecentActivity, worker: DecayWorkerStatus
 ) -> PromotionFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
@@ -316,9 +314,9 @@ class Pipeline:
     waitlist: Page[SeenApplication]
 
 
-def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
+def read_pipeline(job_id: UUID, *, limit: int) -> Pipeline:
     """Return a job's pipeline as of one instant, in one round trip. Raises JobNotFound."""
-    jobs, front = front_applications_of(job_id, WHOLE_JOB, limit=limit)
+    jobs, front = read_front(job_id, WHOLE_JOB, limit=limit)
     if not jobs:
         raise JobNotFound
     return Pipeline(jobs[0], *front)

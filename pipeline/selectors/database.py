@@ -144,7 +144,7 @@ class DatabaseGauges:
         return None if at is None else (self.now - at).total_seconds()
 
 
-def read_database_gauges() -> DatabaseGauges:
+def read_gauges() -> DatabaseGauges:
     """Read the state of the database server, in four statements."""
     with connection.cursor() as cursor:
         cursor.execute(_TRANSACTIONS)

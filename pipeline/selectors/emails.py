@@ -11,7 +11,7 @@ from django.db.models import Q
 from pipeline.domain.errors import EmailNotFound
 from pipeline.models import Email, EmailState
 from pipeline.selectors.pages import Page
-from pipeline.wording.events import KIND_WORDS, STATE_WORDS, email_problem_in_words
+from pipeline.wording.events import KIND_WORDS, STATE_WORDS, describe_email_problem
 
 MOST_EMAILS = 50
 
@@ -30,7 +30,7 @@ class ShownEmail:
     def of_email(cls, row: Email) -> ShownEmail:
         """Describe an email."""
         title = KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else "")
-        return cls(row, title, *STATE_WORDS[row.state], email_problem_in_words(row.problem))
+        return cls(row, title, *STATE_WORDS[row.state], describe_email_problem(row.problem))
 
     @property
     def id(self) -> UUID:
@@ -48,12 +48,12 @@ class ShownEmail:
         return self.row.state != EmailState.QUEUED and not self.row.is_reminder
 
 
-def emails_of_application(application_id: UUID) -> list[ShownEmail]:
+def read_newest_emails(application_id: UUID) -> list[ShownEmail]:
     """Return the newest emails about an application, newest first, in one query."""
-    return emails_page_of_application(application_id, after=None, limit=MOST_EMAILS).rows
+    return read_email_page(application_id, after=None, limit=MOST_EMAILS).rows
 
 
-def emails_page_of_application(
+def read_email_page(
     application_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
 ) -> Page[ShownEmail]:
     """Return a page of the emails about an application, newest first, in one query.
@@ -72,7 +72,7 @@ def emails_cache_tag(emails: list[ShownEmail]) -> str:
     return max((f"{each.state_at:%Y%m%d%H%M%S%f}" for each in emails), default="")
 
 
-def email_of_application(application_id: UUID, email_id: UUID) -> Email:
+def read_email(application_id: UUID, email_id: UUID) -> Email:
     """Return an email about an application. Raises EmailNotFound if it is another's."""
     row = Email.objects.filter(application_id=application_id, id=email_id).first()
     if row is None:

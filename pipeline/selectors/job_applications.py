@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from pipeline.domain.states import ActorKind, Outcome, Status
+from pipeline.selectors import applications
 from pipeline.selectors.applications import (
     SEEN_UNPLACED,
     SeenApplication,
-    length_of_applications_page,
     marked_candidate_sql,
     prepare_seen_applications,
     rarest_mark,
 )
-from pipeline.selectors.people import BEFORE_ALL, NamePlace, search_by_name
+from pipeline.selectors.people import BEFORE_ALL, NamePlace, search_names
 from tasks.sql.prepared import PreparedStatement
 
 # How many applications are searched for one page, if a filter has no index of its own.
@@ -199,7 +199,7 @@ WHERE own.id = ANY(%(ids)s::uuid[]) AND coalesce(own.outcome, own.status) = ANY(
 """  # noqa: S608  constants of this module
 
 
-def list_job_applications(
+def list_page(
     job_id: UUID,
     filters: WantedJobApplications,
     *,
@@ -213,7 +213,7 @@ def list_job_applications(
     """
     values = filters.parameters() | _listed_place_values(job_id, order, after)
     mark = rarest_mark(job_id, **values)
-    most = length_of_applications_page(limit + 1)
+    most = applications.page_length(limit + 1)
     page, edge = list_statements(order, most, filters.needs_search(order), mark)
     rows = prepare_seen_applications(page).all(**values)
     if len(rows) > limit:
@@ -221,11 +221,11 @@ def list_job_applications(
         return ListedPage(rows[:limit], ListPlace(getattr(last, order.column), last.id))
     if not edge:
         return ListedPage(rows, None)
-    found = _prepare_job_applications(edge).first(**values)
+    found = _prepare(edge).first(**values)
     return ListedPage(rows, ListPlace(*found) if found else None)
 
 
-def list_searched_job_applications(
+def search_page(
     company_id: UUID,
     job_id: UUID,
     search: str,
@@ -238,16 +238,14 @@ def list_searched_job_applications(
 
     In three queries. A page may be short although others follow.
     """
-    found = search_by_name(
-        company_id, search, job_id=job_id, after=after or BEFORE_ALL, limit=limit
-    )
+    found = search_names(company_id, search, job_id=job_id, after=after or BEFORE_ALL, limit=limit)
     ids = [each.application.id for each in found.rows]
-    rows = _prepare_job_applications(_MATCHING).all(ids=ids, **filters.parameters())
+    rows = _prepare(_MATCHING).all(ids=ids, **filters.parameters())
     matching = {id_ for (id_,) in rows}
     return ListedPage([row for row in found.rows if row.application.id in matching], found.next)
 
 
-def count_job_applications(job_id: UUID, filters: WantedJobApplications, order: ListOrder) -> Total:
+def count(job_id: UUID, filters: WantedJobApplications, order: ListOrder) -> Total:
     """Return the number of applications that a list in this order has in all, in few queries.
 
     Beyond MOST_COUNTED, only the newest are searched: that many at least.
@@ -256,7 +254,7 @@ def count_job_applications(job_id: UUID, filters: WantedJobApplications, order: 
     values = filters.parameters() | _listed_place_values(job_id, order, None)
     candidate = _listed_candidate_sql(order, MOST_COUNTED + 1, rarest_mark(job_id, **values))
     statement = _TOTAL.format(candidate=candidate, conditions=_CONDITIONS)
-    [(count, searched)] = _prepare_job_applications(statement).all(**values)
+    [(count, searched)] = _prepare(statement).all(**values)
     return Total(min(count, MOST_COUNTED), exact=searched <= MOST_COUNTED)
 
 
@@ -290,7 +288,7 @@ def _listed_candidate_sql(order: ListOrder, candidates: int, mark: str) -> str:
 
 
 @cache
-def _prepare_job_applications(text: str) -> PreparedStatement[Any]:
+def _prepare(text: str) -> PreparedStatement[Any]:
     return PreparedStatement(text)
 
 

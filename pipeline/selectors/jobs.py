@@ -49,19 +49,19 @@ def read_job_facts(job_id: UUID) -> JobFacts:
     return facts
 
 
-def _columns_for_jobs(model: type[Model]) -> list[str]:
+def _model_columns(model: type[Model]) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields]
 
 
 _JOB, _POSTING, _COMPANY, _REFERENCE = (
-    _columns_for_jobs(Job),
-    _columns_for_jobs(JobPosting),
-    _columns_for_jobs(Company),
-    _columns_for_jobs(JobReference),
+    _model_columns(Job),
+    _model_columns(JobPosting),
+    _model_columns(Company),
+    _model_columns(JobReference),
 )
 
 
-def _read_job_from_columns(*row: Any) -> Job:
+def _build_whole(*row: Any) -> Job:
     """Return a job from the columns of job, posting, company and reference, in this order."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
     of_company = of_posting + len(_COMPANY)
@@ -74,22 +74,22 @@ def _read_job_from_columns(*row: Any) -> Job:
     return job
 
 
-def _job_columns_sql(table: str, names: list[str]) -> str:
+def _columns_sql(table: str, names: list[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
 
 
 # The ORM would build this text again for each request.
 WHOLE_JOB = PreparedStatement(
     f"""
-SELECT {_job_columns_sql("job", _JOB)}, {_job_columns_sql("posting", _POSTING)},
-       {_job_columns_sql("company", _COMPANY)}, {_job_columns_sql("reference", _REFERENCE)}
+SELECT {_columns_sql("job", _JOB)}, {_columns_sql("posting", _POSTING)},
+       {_columns_sql("company", _COMPANY)}, {_columns_sql("reference", _REFERENCE)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
 LEFT JOIN pipeline_jobreference reference ON reference.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  names of columns
-    _read_job_from_columns,
+    _build_whole,
 )
 
 
@@ -107,20 +107,20 @@ def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     Each word of `search` must be in the title, the location or the company's name. `after` is
     the last job of the previous page.
     """
-    jobs = _whole_jobs().filter(status=JobStatus.OPEN, is_test=False)
+    jobs = _query_whole().filter(status=JobStatus.OPEN, is_test=False)
     text = Concat("posting__title", Value(" "), "posting__location", Value(" "), "company__name")
     for word in search.split():
         jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(word)))
-    return _page_of_jobs(jobs, after, limit)
+    return _read_page(jobs, after, limit)
 
 
-def read_open_job_pages(*, limit: int) -> list[tuple[UUID, datetime]]:
+def read_sitemap_entries(*, limit: int) -> list[tuple[UUID, datetime]]:
     """Return the id of each open job outside sandboxes, newest first, and when its text changed."""
     jobs = Job.objects.filter(posting__isnull=False, status=JobStatus.OPEN, is_test=False)
     return list(jobs.order_by("-id").values_list("id", "posting__updated_at")[:limit])
 
 
-def jobs_of_company(
+def read_company_jobs(
     company_id: UUID,
     *,
     status: str | None,
@@ -135,7 +135,7 @@ def jobs_of_company(
     `search` must be in the title or the location as it is, and each text of `metadata` in the
     job's.
     """
-    jobs = _whole_jobs().select_related("reference").filter(company_id=company_id)
+    jobs = _query_whole().select_related("reference").filter(company_id=company_id)
     if external_id is not None:
         jobs = jobs.filter(reference__external_id=external_id)
     if metadata:
@@ -145,7 +145,7 @@ def jobs_of_company(
     if search:
         text = Concat("posting__title", Value("\n"), "posting__location")
         jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(search)))
-    return _page_of_jobs(jobs, after, limit)
+    return _read_page(jobs, after, limit)
 
 
 def _folded(text: Expression) -> Func:
@@ -153,12 +153,12 @@ def _folded(text: Expression) -> Func:
     return Func(text, function="pipeline_folded", output_field=TextField())
 
 
-def _whole_jobs() -> QuerySet[Job]:
+def _query_whole() -> QuerySet[Job]:
     # A deleted draft has no posting.
     return Job.objects.filter(posting__isnull=False).select_related("posting", "company")
 
 
-def _page_of_jobs(jobs: QuerySet[Job], after: UUID | None, limit: int) -> Page[Job]:
+def _read_page(jobs: QuerySet[Job], after: UUID | None, limit: int) -> Page[Job]:
     if after:
         jobs = jobs.filter(id__lt=after)
     return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)
@@ -339,7 +339,7 @@ def recent_activity(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, Re
 # Reads of the seats that a job will open or close.
 
 
-def planned_seats_of_job(job_id: UUID) -> list[PlannedSeats]:
+def read_seat_plans(job_id: UUID) -> list[PlannedSeats]:
     """Return a job's plans, the next one first. There are at most `plan_seats.MOST_PLANS`."""
     return list(PlannedSeats.objects.filter(job_id=job_id).order_by("next_at", "id"))
 

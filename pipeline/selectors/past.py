@@ -19,8 +19,8 @@ from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.place import LOGGED, PlaceState
 from pipeline.domain.states import DRAW_AT, EventType, Status
 from pipeline.domain.verbs import KEEPING_STATUS
+from pipeline.line import removed_logs
 from pipeline.line.event_log import parse_logged_time
-from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 
 # The aggregates over all events of one application, besides its last event.
@@ -33,7 +33,7 @@ _TIMES = f"""
     max(at) FILTER (WHERE event = 'ACKNOWLEDGED') AS acknowledged_at
 """
 
-# The columns of a place, in the order that `_past_place_of` expects.
+# The columns of a place, in the order that `_build_place` expects.
 _PLACE = (
     "application_id, to_status, event = 'DEADLINE_EXTENDED' AS is_extended, data,"
     " applied_at, status_since, promoted_at, acknowledged_at"
@@ -147,7 +147,7 @@ WHERE place <= %(shown)s ORDER BY to_status, place
 """  # noqa: S608
 
 
-def _past_position_sql(event: str) -> str:
+def _position_sql(event: str) -> str:
     """Return SQL for the position that an event's row gives among verified waiting people."""
     waits = f"{event}.to_status = 'WAITLIST' AND {event}.data ->> 'verify_by' IS NULL"
     return f"""CASE WHEN {waits} THEN count(*) FILTER (WHERE {waits}) OVER (
@@ -157,8 +157,8 @@ def _past_position_sql(event: str) -> str:
 # The status and place of everyone at two moments.
 STOOD = f"""
 SELECT last_seqs.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
-       {_past_position_sql("b")} AS place_before,
-       {_past_position_sql("a")} AS place_after
+       {_position_sql("b")} AS place_before,
+       {_position_sql("a")} AS place_after
 FROM (
     SELECT application_id, max(seq) FILTER (WHERE seq <= %(earlier)s) AS before, max(seq) AS after
     FROM pipeline_event
@@ -219,8 +219,8 @@ FROM counted WHERE place <= %(shown)s ORDER BY kind, place
 
 
 # Reads of a line after one event: everyone in it, or as much as a page shows. An application's last
-# event says where it stands. That fold is written once, above. `past_places_after`
-# reads a whole line. `past_state_of` and `past_differences` are bounded: the database orders the
+# event says where it stands. That fold is written once, above. `read_places`
+# reads a whole line. `read_state` and `read_differences` are bounded: the database orders the
 # lists, returns the first PEOPLE_SHOWN people of each, and reads at most MOST_FOLDED events, from
 # the log's beginning or from its end. `pipeline.audit.log_fold` independently checks the same, row
 # by row.
@@ -329,7 +329,7 @@ class Difference:
     total: int
 
 
-def past_state_of(
+def read_state(
     job_id: UUID,
     *,
     seq: int | None = None,
@@ -345,7 +345,7 @@ def past_state_of(
     if head is None:
         raise JobNotFound
     if as_of is not None:
-        seq = past_seq_at(job_id, as_of)
+        seq = find_seq(job_id, as_of)
         head = max(head, seq)  # a change may have been committed in between
     seq = head if seq is None else seq
     if seq > head:
@@ -353,7 +353,7 @@ def past_state_of(
     about_job = Event.objects.filter(job_id=job_id, application_id=None, seq__lte=seq)
     last = about_job.order_by("-seq").first()
     if last is None:
-        refuse_removed_log(job_id)
+        removed_logs.refuse(job_id)
         raise NoSuchMoment
     event = Event.objects.get(job_id=job_id, seq=seq)
     moment = PastState(event, head, last.data, last.policy_version)
@@ -371,20 +371,20 @@ def past_state_of(
             values: dict[str, Any] = {"job": job_id, "seq": seq, "shown": shown}
             cursor.execute(PEOPLE.format(stood=stood), values)
             for *row, number in cursor.fetchall():
-                place = _past_place_of(row)
+                place = _build_place(row)
                 place.position = None if moment.awaits_draw else number
                 lists[place.status].append(place)
     return moment
 
 
-def past_places_after(job_id: UUID, seq: int) -> list[PastPlace]:
+def read_places(job_id: UUID, seq: int) -> list[PastPlace]:
     """Return every live application after event `seq`, unordered. Reads the log up to there."""
     with connection.cursor() as cursor:
         cursor.execute(EVERYBODY, {"job": job_id, "seq": seq})
-        return [_past_place_of(row) for row in cursor.fetchall()]
+        return [_build_place(row) for row in cursor.fetchall()]
 
 
-def past_stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[PastPlace]:
+def read_stretch(job_id: UUID, seq: int, *, after: int, limit: int) -> list[PastPlace]:
     """Return at most `limit` people of the waitlist after event `seq`, skipping the first `after`.
 
     The first page also includes everyone with a seat. Reads the log up to the event.
@@ -394,13 +394,13 @@ def past_stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> lis
         cursor.execute(STRETCH, values)
         places = []
         for *row, number in cursor.fetchall():
-            place = _past_place_of(row)
+            place = _build_place(row)
             place.position = number
             places.append(place)
         return places
 
 
-def past_differences(
+def read_differences(
     job_id: UUID,
     earlier: int,
     later: int,
@@ -426,7 +426,7 @@ def past_differences(
         return [Difference(*row) for row in cursor.fetchall()]
 
 
-def past_seq_at(job_id: UUID, as_of: datetime) -> int:
+def find_seq(job_id: UUID, as_of: datetime) -> int:
     """Return the seq of the last event recorded by a time, 0 before the first, in one query.
 
     Raises FutureMoment.
@@ -440,7 +440,7 @@ def past_seq_at(job_id: UUID, as_of: datetime) -> int:
     return seq
 
 
-def _past_place_of(row: Any) -> PastPlace:
+def _build_place(row: Any) -> PastPlace:
     """Make a place from the columns that every statement here selects."""
     application_id, status, extended, data, applied_at, since, promoted_at, acknowledged_at = row
     place = PastPlace(

@@ -28,29 +28,29 @@ def read_person(applicant_id: UUID) -> Applicant:
     return applicant
 
 
-def person_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
+def read_known_person(company_id: UUID, applicant_id: UUID) -> Applicant:
     """Return a person who has applied to one of a company's jobs, in one query.
 
     The name is the last one that this company was given, and `created_at` is when the person first
     applied to it, so it learns nothing about earlier activity elsewhere. Raises ApplicantNotFound,
     also for other companies' applicants.
     """
-    found = _person_seen_by_company(company_id, Q(applicant_id=applicant_id))
+    found = _visible_person(company_id, Q(applicant_id=applicant_id))
     if found is None:
         raise ApplicantNotFound
     return found
 
 
-def people_with_address(company_id: UUID, email: str) -> list[Applicant]:
+def address_holders(company_id: UUID, email: str) -> list[Applicant]:
     """Return a company's applicants with an address, in any case: one person or none.
 
     In one query, under the last name that this company was given.
     """
-    found = _person_seen_by_company(company_id, Q(applicant__email=normal_address(email)))
+    found = _visible_person(company_id, Q(applicant__email=normal_address(email)))
     return [found] if found else []
 
 
-def _person_seen_by_company(company_id: UUID, who: Q) -> Applicant | None:
+def _visible_person(company_id: UUID, who: Q) -> Applicant | None:
     theirs = Application.objects.filter(who, job__company_id=company_id)
     first = theirs.order_by("applied_at").values("applied_at")[:1]
     told = theirs.annotate(known_since=Subquery(first)).select_related("applicant")
@@ -62,7 +62,7 @@ def _person_seen_by_company(company_id: UUID, who: Q) -> Applicant | None:
     return applicant
 
 
-def person_decided_before(job_id: UUID, email: str) -> Application | None:
+def last_decided_application(job_id: UUID, email: str) -> Application | None:
     """Return the last application from an address that the company hired or rejected. One query."""
     theirs = Application.objects.filter(job_id=job_id, applicant__email=normal_address(email))
     last = theirs.order_by("-id").first()
@@ -78,7 +78,7 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 """
 
 
-def recently_applied_people(company_id: UUID, *, limit: int) -> list[SeenApplication]:
+def recent_applications(company_id: UUID, *, limit: int) -> list[SeenApplication]:
     """Return the latest applications to a company's jobs, newest first, in two queries.
 
     Only the company's last EVENTS_LOOKED_AT events are searched, so busy lines may yield fewer than
@@ -169,7 +169,7 @@ FROM candidate ORDER BY word, application_id
 """
 
 
-def search_by_name(
+def search_names(
     company_id: UUID,
     search: str,
     *,
@@ -185,7 +185,7 @@ def search_by_name(
     matches: list[NamePlace] = []
     behind: NamePlace | None = after
     for _ in range(LOOKS):
-        looked_at = _names_to_search(company_id, search, job_id, behind or BEFORE_ALL)
+        looked_at = _next_names(company_id, search, job_id, behind or BEFORE_ALL)
         matches += [place for place, fits in looked_at if fits]
         behind = looked_at[-1][0] if len(looked_at) == CANDIDATES else None
         if behind is None or len(matches) > limit:
@@ -199,7 +199,7 @@ def search_by_name(
     return Found([seen[id_] for id_ in ids], behind)
 
 
-def _names_to_search(
+def _next_names(
     company_id: UUID, search: str, job_id: UUID | None, after: NamePlace
 ) -> list[tuple[NamePlace, bool]]:
     """Return the next names with the rarest search word, each with whether it has all words."""

@@ -99,7 +99,7 @@ def shown_pending_decisions(
         return [ShownPendingDecision(*row) for row in cursor.fetchall()]
 
 
-def people_with_pending_decisions(job_id: UUID) -> set[UUID]:
+def pending_application_ids(job_id: UUID) -> set[UUID]:
     """Return the applications to a job on which a decision is pending, in one query."""
     items = DecisionItem.objects.filter(decision__job_id=job_id, decision__finished_at=None)
     waiting = items.filter(state__in=["WAITING", "DECIDING"])
@@ -111,13 +111,13 @@ def read_pending_decision(decision_id: UUID) -> PendingDecision | None:
     return PendingDecision.objects.select_related("job").filter(id=decision_id).first()
 
 
-def items_of_pending_decision(decision_id: UUID) -> list[DecisionItem]:
+def pending_decision_items(decision_id: UUID) -> list[DecisionItem]:
     """Return the people whom a decision is about, with their applications, in its order."""
     items = DecisionItem.objects.filter(decision_id=decision_id).select_related("application")
     return list(items.order_by("number"))
 
 
-def pending_decision_on(application_id: UUID) -> PendingDecision | None:
+def find_pending_decision(application_id: UUID) -> PendingDecision | None:
     """Return the decision on an application that has not taken effect yet, in one query."""
     waiting = DecisionItem.objects.filter(
         application_id=application_id, state__in=["WAITING", "DECIDING"]
@@ -148,7 +148,7 @@ _NEIGHBOUR = """(
     ORDER BY {first} {direction}, {second} {direction} LIMIT 1)"""
 
 
-def neighbours_of_pending_decision(application: Application | ApplicationRow) -> Neighbours:
+def find_neighbours(application: Application | ApplicationRow) -> Neighbours:
     """Return the people before and after one, without those on whom a decision is pending.
 
     In one query. A person whose application has ended has no neighbours.
@@ -195,15 +195,15 @@ class ShownContest(NamedTuple):
 
 def shown_contests(application_id: UUID, now: datetime) -> list[ShownContest]:
     """Return the contests of an application as pages show them, newest first."""
-    return [ShownContest.of_contest(row, now) for row in contests_of_application(application_id)]
+    return [ShownContest.of_contest(row, now) for row in read_application_contests(application_id)]
 
 
-def contests_of_application(application_id: UUID) -> list[Contest]:
+def read_application_contests(application_id: UUID) -> list[Contest]:
     """Return the contests of an application, newest first."""
     return list(Contest.objects.filter(application_id=application_id).order_by("-seq"))
 
 
-def contests_of_company(
+def read_company_contests(
     company_id: UUID,
     *,
     state: ContestState | None = None,
@@ -231,7 +231,7 @@ def contests_of_company(
     return Page.cut(list(wanted[: limit + 1]), limit)
 
 
-def open_contests_of_company(company_id: UUID) -> QuerySet[Contest]:
+def open_company_contests(company_id: UUID) -> QuerySet[Contest]:
     """Return a company's contests without an answer, the most urgent first."""
     return Contest.objects.filter(company_id=company_id, answer="").order_by("answer_by", "id")
 
@@ -241,7 +241,7 @@ def contests_cache_tag(contests: Collection[Contest], now: datetime) -> str:
     return ",".join(f"{each.id.hex[-8:]}{each.answer}{each.is_overdue(now):d}" for each in contests)
 
 
-def may_contest_until(
+def contest_deadline(
     application: Application | ApplicationRow, contests: Collection[Contest], now: datetime
 ) -> datetime | None:
     """Return until when the owner can ask to look again; None if they cannot."""
@@ -254,13 +254,13 @@ def may_contest_until(
     return None if is_contested or until <= now else until
 
 
-def decider_of_contest(contest: Contest) -> UUID | None:
+def contest_decider(contest: Contest) -> UUID | None:
     """Return the member or key whose decision is contested; None for a missed deadline."""
     end = Event.objects.filter(job_id=contest.job_id, seq=contest.contested_seq)
     return end.values_list("actor_id", flat=True).first()
 
 
-def contest_texts_of_applications(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
+def read_contest_texts(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
     """Return what both sides wrote about ends of some applications, oldest first, in one query."""
     names = ("text", "asked_at", "answer_by", "answered_at", "answer", "reason", "answer_text")
     written: dict[UUID, list[dict[str, Any]]] = {}
@@ -309,7 +309,7 @@ class Annotations:
         }
 
 
-def annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
+def read_annotations(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
     """Return the annotations of each application, in four queries."""
     condition: dict[str, Any] = {"application_id__in": list(application_ids)}
     found = {application_id: Annotations() for application_id in application_ids}
@@ -317,7 +317,7 @@ def annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]
         ApplicationNote.objects.filter(**condition).select_related("author").order_by("-id")
     ):
         found[note.application_id].notes.append(note)
-    for row_id, word in _annotation_tags_of(condition):
+    for row_id, word in _read_annotation_tags(condition):
         found[row_id].tags.append(word)
     for link in ApplicationLink.objects.filter(**condition).order_by("id"):
         found[link.application_id].links.append(link)
@@ -327,11 +327,11 @@ def annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]
     return found
 
 
-def row_annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
+def read_row_annotations(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
     """Return only the tags and the assignee of each application in a list, in two queries."""
     condition: dict[str, Any] = {"application_id__in": list(application_ids)}
     found = {application_id: Annotations() for application_id in application_ids}
-    for row_id, word in _annotation_tags_of(condition):
+    for row_id, word in _read_annotation_tags(condition):
         found[row_id].tags.append(word)
     for row_id, email in _annotation_assignees_still_members(condition).values_list(
         "application_id", "user__email"
@@ -340,7 +340,7 @@ def row_annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotati
     return found
 
 
-def _annotation_tags_of(condition: dict[str, Any]) -> Iterable[tuple[UUID, str]]:
+def _read_annotation_tags(condition: dict[str, Any]) -> Iterable[tuple[UUID, str]]:
     tags = ApplicationTag.objects.filter(**condition).order_by("word")
     return tags.values_list("application_id", "word")
 
@@ -366,7 +366,7 @@ SELECT word FROM tag WHERE word IS NOT NULL LIMIT %(most)s
 """
 
 
-def annotation_tags_in_job(job_id: UUID) -> list[str]:
+def read_job_tags(job_id: UUID) -> list[str]:
     """Return the first tags that a job's applications have, in one query that reads only these."""
     with connection.cursor() as cursor:
         cursor.execute(_TAGS_IN_JOB, {"job": job_id, "most": MOST_TAGS_OFFERED})

@@ -15,9 +15,9 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
 from jobs.models import Job
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.errors import UnknownPlace
-from pipeline.line.removed_logs import refuse_removed_log
+from pipeline.line import removed_logs
 from pipeline.models import Change, Event, Heartbeat, RemovedLog
 from pipeline.selectors.pages import Page
 from tasks.models import TaskWorker
@@ -29,23 +29,23 @@ from tasks.models import TaskWorker
 FRESH = timedelta(seconds=30)
 
 
-def health_of_migrations() -> bool:
+def are_migrations_applied() -> bool:
     """Return True if the database has every migration of this code."""
-    return not missing_migrations_for_health()
+    return not missing_migrations()
 
 
-def missing_migrations_for_health() -> list[str]:
+def missing_migrations() -> list[str]:
     """Return the migrations of this code that the database does not have, as app.name."""
     applied = MigrationRecorder(connection).applied_migrations().keys()
-    return sorted(f"{app}.{name}" for app, name in _migrations_for_health() - applied)
+    return sorted(f"{app}.{name}" for app, name in _known_migrations() - applied)
 
 
-def unknown_migrations_for_health() -> list[str]:
+def unknown_migrations() -> list[str]:
     """Return the migrations that only a newer release knows, as app.name.
 
     Squashed migrations and apps that this release has dropped do not count.
     """
-    known, applied = _migrations_for_health(), MigrationRecorder(connection).applied_migrations()
+    known, applied = _known_migrations(), MigrationRecorder(connection).applied_migrations()
     newest: dict[str, str] = {}
     for app, name in sorted(known):
         newest[app] = name
@@ -64,24 +64,24 @@ class LastSeen:
     is_alive: bool
 
 
-def health_of_decay_worker() -> LastSeen:
+def read_decay_worker_health() -> LastSeen:
     """Return the decay worker's last cycle, in one query. Alive means at most 30 s ago."""
-    return _last_seen_for_health(Heartbeat.objects.filter(worker="decay"), "completed_at")
+    return _last_seen(Heartbeat.objects.filter(worker="decay"), "completed_at")
 
 
-def health_of_task_worker() -> LastSeen:
+def read_task_worker_health() -> LastSeen:
     """Return any task worker's last sign of life, in one query. Alive means at most 30 s ago."""
-    return _last_seen_for_health(TaskWorker.objects.all(), "beat_at")
+    return _last_seen(TaskWorker.objects.all(), "beat_at")
 
 
-def _last_seen_for_health(rows: QuerySet[Any], field: str) -> LastSeen:
+def _last_seen(rows: QuerySet[Any], field: str) -> LastSeen:
     found = rows.annotate(is_fresh=Q(**{f"{field}__gt": Now() - FRESH})).order_by(f"-{field}")
     at, is_fresh = found.values_list(field, "is_fresh").first() or (None, False)
     return LastSeen(at, is_fresh)
 
 
 @cache
-def _migrations_for_health() -> frozenset[tuple[str, str]]:
+def _known_migrations() -> frozenset[tuple[str, str]]:
     loader = MigrationLoader(None)
     return frozenset(loader.disk_migrations)
 
@@ -113,7 +113,7 @@ class SystemStatus:
         return (self.now - self.overdue_since).total_seconds() if self.overdue_since else 0.0
 
 
-def system_status_for(company_id: UUID) -> SystemStatus:
+def read_status(company_id: UUID) -> SystemStatus:
     """Return the status in four queries, without anything about other companies' jobs."""
     jobs = Job.objects.filter(company_id=company_id, next_due_at__isnull=False)
     due = jobs.aggregate(
@@ -124,7 +124,7 @@ def system_status_for(company_id: UUID) -> SystemStatus:
     workers = TaskWorker.objects.aggregate(
         alive=Count("pk", filter=Q(beat_at__gt=Now() - FRESH)), seen=Max("beat_at")
     )
-    now = database_now()
+    now = instants.now()
     version = connection.connection.info.server_version
     return SystemStatus(
         now=now,
@@ -137,7 +137,7 @@ def system_status_for(company_id: UUID) -> SystemStatus:
     )
 
 
-def logs_of_system(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
+def read_logs(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
     """Return a company's jobs with the head of each log, newest first, in one query."""
     jobs = Job.objects.filter(company_id=company_id, posting__isnull=False)
     jobs = jobs.select_related("posting")
@@ -196,7 +196,7 @@ ORDER BY txid DESC, id DESC LIMIT 1
 """
 
 
-def end_of_feed(company_id: UUID) -> FeedPlace | None:
+def feed_end(company_id: UUID) -> FeedPlace | None:
     """Return the place after the last event in a company's feed; None if it is empty. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_END, {"company": company_id})
@@ -204,17 +204,17 @@ def end_of_feed(company_id: UUID) -> FeedPlace | None:
     return FeedPlace(*row) if row else None
 
 
-def _place_after_removed_log(company_id: UUID, after: FeedPlace) -> tuple[int, int]:
+def _removed_log_end(company_id: UUID, after: FeedPlace) -> tuple[int, int]:
     """Return the place of a removed log's last event. Raises UnknownPlace, LogArchived."""
     removed = RemovedLog.objects.filter(job_id=after.job_id, job__company_id=company_id).first()
     if removed is None:
         raise UnknownPlace
     if removed.events != after.seq:
-        refuse_removed_log(after.job_id)
+        removed_logs.refuse(after.job_id)
     return removed.last_txid, removed.last_id
 
 
-def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
+def read_feed(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
     """Return a page of a company's feed after a place (two queries), or from its start (one).
 
     Events of logs that were removed to the archive are left out. Raises UnknownPlace if the company
@@ -224,12 +224,12 @@ def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Ev
     if after:
         events = Event.objects.filter(company_id=company_id, job_id=after.job_id, seq=after.seq)
         found = events.values_list("txid", "id").first()
-        txid, row_id = found or _place_after_removed_log(company_id, after)
+        txid, row_id = found or _removed_log_end(company_id, after)
     values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}
     return Page.cut(list(Event.objects.raw(_PAGE, values)), limit)
 
 
-def end_of_changes(company_id: UUID) -> UUID | None:
+def changes_end(company_id: UUID) -> UUID | None:
     """Return the last of a company's changes that its feed shows now. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_END_OF_CHANGES, {"company": company_id})
@@ -237,7 +237,7 @@ def end_of_changes(company_id: UUID) -> UUID | None:
     return row[0] if row else None
 
 
-def changes_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Change]:
+def read_changes(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Change]:
     """Return a page of a company's changes after one of them (two queries), or from the first.
 
     Raises UnknownPlace if the company has no such change.

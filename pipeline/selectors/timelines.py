@@ -15,7 +15,7 @@ from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import EventType
 from pipeline.domain.verbs import OF_APPLICATIONS, WISHED
-from pipeline.line.removed_logs import refuse_removed_log
+from pipeline.line import removed_logs
 from pipeline.models import FOUND_BY_KIND, Application, ApplicationRow, Event, RemovedLog
 from pipeline.selectors.pages import Page
 from pipeline.wording.english import isolated
@@ -57,17 +57,17 @@ class Wanted:
         return any((self.event, self.application_id, self.cause_seq))
 
 
-def event_trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
+def read_event_trees(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
     """Return a page of a job's log before a seq, newest first, in at most five queries.
 
     Pages are cut at events without a cause, so that each tree is whole. Raises LogArchived.
     """
     closing = _closing_tree_root(job_id)
-    roots = _roots_of_event_trees(job_id, closing, before, limit)
+    roots = _read_roots(job_id, closing, before, limit)
     trees = {event.seq: EventTree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
     if others:  # events after the closing have no effects
-        _fill_event_trees(trees, _effects_at_once(job_id, others))
+        _fill_event_trees(trees, _read_effects(job_id, others))
     if closing and closing.seq in trees:
         most = MOST_COUNTED + TIMELINE_SHOWN + 1
         by_closing = {
@@ -82,7 +82,7 @@ def event_trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Even
     return Page(list(trees.values()), roots.more)
 
 
-def wanted_event_trees_of(
+def read_wanted_event_trees(
     job_id: UUID, wanted: Wanted, *, before: int | None, limit: int
 ) -> Page[EventTree]:
     """Return a page of the log that matches a filter, newest first, without trees.
@@ -94,16 +94,16 @@ def wanted_event_trees_of(
     if wanted.application_id:
         events = events.filter(application_id=wanted.application_id)
     if wanted.cause_seq:
-        events = _effects_for_event_trees(events, job_id, wanted.cause_seq)
+        events = _effect_query(events, job_id, wanted.cause_seq)
     if wanted.event:
-        events = _event_trees_of_kind(events, job_id, wanted.event, before)
+        events = _kind_query(events, job_id, wanted.event, before)
     page = _newest_event_trees(events, before, limit)
     if not page.rows:
-        refuse_removed_log(job_id)
+        removed_logs.refuse(job_id)
     return Page([EventTree(event) for event in page.rows], page.more)
 
 
-def names_in_event_trees(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
+def read_names(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
     """Return the name given with each application, in one query."""
     wanted = {each for each in application_ids if each}
     if not wanted:
@@ -111,7 +111,7 @@ def names_in_event_trees(application_ids: Iterable[UUID | None]) -> dict[UUID, s
     return dict(Application.objects.filter(id__in=wanted).values_list("id", "name"))
 
 
-def actors_in_event_trees(ids: Collection[UUID]) -> dict[UUID, str]:
+def read_actors(ids: Collection[UUID]) -> dict[UUID, str]:
     """Return staff accounts by address and keys by name, in two queries."""
     if not ids:
         return {}
@@ -124,13 +124,11 @@ def _closing_tree_root(job_id: UUID) -> Event | None:
     """Return the event that closed a job, if it is closed: the last event of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
     if last is None:
-        refuse_removed_log(job_id)
+        removed_logs.refuse(job_id)
     return last if last and last.event == EventType.JOB_CLOSED else None
 
 
-def _roots_of_event_trees(
-    job_id: UUID, closing: Event | None, before: int | None, limit: int
-) -> Page[Event]:
+def _read_roots(job_id: UUID, closing: Event | None, before: int | None, limit: int) -> Page[Event]:
     """Read events without a cause. After a closing, the releases it caused are skipped.
 
     A reinstatement counts as one: its miss or removal may be long past.
@@ -148,7 +146,7 @@ def _roots_of_event_trees(
     return Page.cut(rows, limit)
 
 
-def _effects_at_once(job_id: UUID, roots: list[Event]) -> Iterable[Event]:
+def _read_effects(job_id: UUID, roots: list[Event]) -> Iterable[Event]:
     """Read the first effects of each event of a page, newest first."""
     change = {
         "job": job_id,
@@ -161,9 +159,7 @@ def _effects_at_once(job_id: UUID, roots: list[Event]) -> Iterable[Event]:
     return Event.objects.raw(_AT_ONCE, change)
 
 
-def _effects_for_event_trees(
-    events: QuerySet[Event], job_id: UUID, cause_seq: int
-) -> QuerySet[Event]:
+def _effect_query(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
     """Read the effects of one event, and their effects.
 
     They have its time, except those of a closing, and a place that was given back later.
@@ -189,7 +185,7 @@ def _effects_for_event_trees(
     return events.filter(at_once, cause_seq__in=causes)
 
 
-def _event_trees_of_kind(
+def _kind_query(
     events: QuerySet[Event], job_id: UUID, kind: EventType, before: int | None
 ) -> QuerySet[Event]:
     """Read events of one type by their index, or in the part of the log that can have any."""
@@ -278,7 +274,7 @@ class TimelineMoment(NamedTuple):
     seq: int
 
 
-def timeline_of_application(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
+def read_application_events(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
     """Return an application's events after a seq, oldest first, in one query.
 
     Raises LogArchived.
@@ -286,17 +282,17 @@ def timeline_of_application(application_id: UUID, *, after_seq: int, limit: int)
     events = Event.objects.filter(application_id=application_id, seq__gt=after_seq)
     rows = list(events.order_by("seq")[: limit + 1])
     if not rows and not after_seq:
-        refuse_removed_log(Application.objects.values_list("job_id").get(id=application_id)[0])
+        removed_logs.refuse(Application.objects.values_list("job_id").get(id=application_id)[0])
     return Page.cut(rows, limit)
 
 
-def lacks_events_of_person(applicant_id: UUID, *, company_id: UUID) -> bool:
+def lacks_events(applicant_id: UUID, *, company_id: UUID) -> bool:
     """Tell whether logs of a person's jobs at a company were removed. Takes one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id, job__company_id=company_id)
     return RemovedLog.objects.filter(job__in=theirs.values("job_id")).exists()
 
 
-def timeline_of_person(
+def read_person_events(
     applicant_id: UUID, *, company_id: UUID | None = None, after: TimelineMoment | None, limit: int
 ) -> Page[Event]:
     """Return a person's events after a moment, oldest first, in one query.
@@ -335,7 +331,7 @@ _OF_JOBS = frozenset(
 )
 
 
-def events_of_job(
+def read_job_events(
     job_id: UUID,
     *,
     after_seq: int,
@@ -356,7 +352,7 @@ def events_of_job(
         events = events.filter(application_id=None)
     rows = list(events.order_by("seq")[: limit + 1])
     if not rows:
-        refuse_removed_log(job_id)
+        removed_logs.refuse(job_id)
     return Page.cut(rows, limit)
 
 
@@ -418,7 +414,7 @@ class _MovedPosition(NamedTuple):
         return (EventType.REMOVED if self.event in _LEFT else self.event, self.at, self.own)
 
 
-def last_change_of_position(
+def last_position_change(
     application: Application | ApplicationRow,
 ) -> PlaceChange | None:
     """Return the last change of a person's place, in one query of at most LOOKED_AT events.

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.http import parse_cookie
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from pipeline.web.addresses import ACCEPTED_CREDENTIAL, network_of_client_address
-from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
+from pipeline.web.addresses import ACCEPTED_CREDENTIAL, client_network
+from pipeline.web.asgi_types import Message, Receive, Send, find_header
 
 MOST_KNOWN = 10_000
 
@@ -37,28 +37,28 @@ class Clients:
 
     def find_client(self, scope: Message) -> Client:
         """Return a request's client."""
-        credential = _client_credential(scope)
+        credential = _credential(scope)
         if name := self._known.get(credential):
             self._known.move_to_end(credential)
             return Client(name, is_known=True)
-        return Client(network_of_client_address((scope.get("client") or ("",))[0]), is_known=False)
+        return Client(client_network((scope.get("client") or ("",))[0]), is_known=False)
 
     def note_client(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
         """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
         name = environ.get(ACCEPTED_CREDENTIAL)
         if not name or client == (name, True):
             return
-        if credential := _client_credential(scope):
+        if credential := _credential(scope):
             self._known[credential] = name
             if len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
 
 
-def _client_credential(scope: Message) -> bytes:
+def _credential(scope: Message) -> bytes:
     """Return a hash of a request's key, token or session, or no bytes without one."""
-    credential = asgi_header(scope, b"authorization")
+    credential = find_header(scope, b"authorization")
     if not credential:
-        cookies = parse_cookie(asgi_header(scope, b"cookie").decode("latin1"))
+        cookies = parse_cookie(find_header(scope, b"cookie").decode("latin1"))
         credential = cookies.get(settings.SESSION_COOKIE_NAME, "").encode("latin1", "replace")
     return blake2b(credential, digest_size=16).digest() if credential else b""
 
@@ -87,9 +87,7 @@ def behind_proxies(
         return application
 
     async def with_proxied_address(scope: Message, receive: Receive, send: Send) -> None:
-        if (
-            network_of_client_address(scope["client"][0]) == "unknown"
-        ):  # the proxy wrote something else
+        if client_network(scope["client"][0]) == "unknown":  # the proxy wrote something else
             scope["client"] = scope["peer"]
         await application(scope, receive, send)
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Protocol
 
-from pipeline.web.addresses import network_of_client_address
+from pipeline.web.addresses import client_network
 
 # In total, and of one network address.
 MOST_CONNECTIONS = 4_000
@@ -43,9 +43,9 @@ class ConnectionLimits:
 
     def enter(self, peer: str) -> bool:
         """Count a new connection, and return whether there was room for it."""
-        network = network_of_client_address(peer)
+        network = client_network(peer)
         is_full = self._open.total() >= self.most
-        speaks_for_many = not peer or _is_connection_from(peer, self.proxies)
+        speaks_for_many = not peer or _matches_network(peer, self.proxies)
         if is_full or (self._open[network] >= self.per_address and not speaks_for_many):
             return False
         self._open[network] += 1
@@ -53,14 +53,14 @@ class ConnectionLimits:
 
     def leave(self, peer: str) -> None:
         """Count a closed connection."""
-        network = network_of_client_address(peer)
+        network = client_network(peer)
         self._open[network] -= 1
         if not self._open[network]:
             del self._open[network]
 
 
 @lru_cache(maxsize=1_024)
-def _is_connection_from(peer: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+def _matches_network(peer: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
     try:
         address = ip_address(peer)
     except ValueError:

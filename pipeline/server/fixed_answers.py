@@ -13,10 +13,10 @@ from typing import IO, Any
 from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
-from pipeline.server.refusals import answer_refusal
-from pipeline.web.asgi_types import Message, Receive, Send, asgi_header, wait_for_asgi_disconnect
-from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
-from pipeline.web.requests import count_request_metric_without_django
+from pipeline.server import refusals
+from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect, find_header
+from pipeline.web.middleware import sane_request_id, transport_security
+from pipeline.web.requests import count_loop_answer
 
 LIVE = "/health/live"
 ALIVE = b'{"status": "ok"}'
@@ -28,16 +28,16 @@ _METHODS = ("GET", "HEAD")
 _OF_ONE_REQUEST = (b"x-request-id", b"connection", b"content-length")
 
 
-async def fixed_answer_alive(scope: Message, send: Send) -> None:
+async def send_alive(scope: Message, send: Send) -> None:
     """Answer 200 as long as the process runs."""
     headers = {
         "Content-Type": "application/json",
         "Cache-Control": _NEVER,
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1")),
+        "X-Request-ID": sane_request_id(find_header(scope, b"x-request-id").decode("latin1")),
     }
-    count_request_metric_without_django(scope["method"], LIVE, 200)
-    await answer_refusal(scope, send, 200, headers, ALIVE)
+    count_loop_answer(scope["method"], LIVE, 200)
+    await refusals.answer(scope, send, 200, headers, ALIVE)
 
 
 class StaticFileAnswers:
@@ -50,7 +50,7 @@ class StaticFileAnswers:
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"same-origin"),
         ]
-        if policy := transport_security_in_middleware():
+        if policy := transport_security():
             self._always.append((b"strict-transport-security", policy.encode()))
 
     def find_static_file(self, path: str) -> Any:
@@ -66,7 +66,7 @@ class StaticFileAnswers:
             for name, value in scope["headers"]
         }
         response = file.get_response(scope["method"], said)
-        count_request_metric_without_django(scope["method"], self.prefix, int(response.status))
+        count_loop_answer(scope["method"], self.prefix, int(response.status))
         headers = [(k.lower().encode(), v.encode("latin1")) for k, v in response.headers]
         start = {"type": "http.response.start", "status": int(response.status)}
         await send(start | {"headers": [*headers, *self._always]})
@@ -74,12 +74,12 @@ class StaticFileAnswers:
             await send({"type": "http.response.body", "body": b""})
             return
         with response.file as content:
-            await _send_fixed_content(content, receive, send)
+            await _send_content(content, receive, send)
 
 
-async def _send_fixed_content(content: IO[bytes], receive: Receive, send: Send) -> None:
+async def _send_content(content: IO[bytes], receive: Receive, send: Send) -> None:
     """Send a file piece by piece, as long as the client reads it."""
-    gone = asyncio.ensure_future(wait_for_asgi_disconnect(receive))
+    gone = asyncio.ensure_future(await_disconnect(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -103,24 +103,24 @@ class RememberedAnswers:
             scope["path"] in self._kept
             and scope["method"] in _METHODS
             and not scope["query_string"]
-            and any(word in asgi_header(scope, b"accept") for word in kinds)
+            and any(word in find_header(scope, b"accept") for word in kinds)
         )
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond from memory, with 304 if the client already has it."""
         headers, body = self._kept[scope["path"]]
-        name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
+        name = sane_request_id(find_header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
-        named = asgi_header(scope, b"if-none-match").split(b",")
+        named = find_header(scope, b"if-none-match").split(b",")
         seen = [each.strip().removeprefix(b"W/") for each in named]
         status = 304 if tag is not None and (tag in seen or seen == [b"*"]) else 200
         said = [*headers, (b"x-request-id", name.encode())]
         if status == 304:
             said = [(k, v) for k, v in said if k not in (b"content-length", b"content-type")]
-        count_request_metric_without_django(scope["method"], scope["path"], status)
+        count_loop_answer(scope["method"], scope["path"], status)
         await send({"type": "http.response.start", "status": status, "headers": said})
         is_empty = status == 304 or scope["method"] == "HEAD"
-        await _send_fixed_content(io.BytesIO(b"" if is_empty else body), receive, send)
+        await _send_content(io.BytesIO(b"" if is_empty else body), receive, send)
 
     def remembering_answers(self, scope: Message, send: Send) -> Send:
         """Return a `send` that also remembers the response, if it is one to remember."""

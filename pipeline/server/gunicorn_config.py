@@ -17,8 +17,8 @@ from django.conf import settings
 from django.urls import get_resolver
 
 from pipeline.config import env
-from pipeline.database.pooler import refuse_unfit_pooler_addresses
-from pipeline.server.web_folder import make_web_folder, remove_left_web_folders
+from pipeline.database import pooler
+from pipeline.server import web_folder
 from tasks.parent import end_with_supervisor
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
@@ -50,14 +50,14 @@ def on_starting(server: Any) -> None:
 
     Then load the program once, before workers are forked: they start at once and share its memory.
     """
-    remove_left_web_folders()
-    server.folder = make_web_folder()
+    web_folder.remove_left()
+    server.folder = web_folder.make()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.folder
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
     gc.disable()  # nearly all that is loaded stays
     django.setup()
     settings.FILE_UPLOAD_TEMP_DIR = server.folder
-    refuse_unfit_pooler_addresses()
+    pooler.refuse_unfit_addresses()
     get_resolver().url_patterns  # noqa: B018  imports the views
     # The collector would write into the objects that are shared, and so copy them.
     gc.collect()

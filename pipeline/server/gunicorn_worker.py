@@ -37,7 +37,7 @@ ACCEPTED_AT_ONCE = 8
 COLLECT_AFTER = (10_000, 20, 50)
 
 
-def worker_listeners_for_bursts(sockets: list[socket.socket]) -> list[socket.socket]:
+def duplicate_listeners(sockets: list[socket.socket]) -> list[socket.socket]:
     """Return several handles of each socket: uvloop accepts one connection from each.
 
     The sockets themselves are among them, so that the port refuses connections once the server has
@@ -88,7 +88,7 @@ class LiveWorker(UvicornWorker):
     def init_process(self) -> None:
         """Load the application with gunicorn's number of threads."""
         RequestQueue.threads_of_process = self.cfg.threads
-        BoundedProtocol.connection_limits.trust(env.trusted_proxies_from_env())
+        BoundedProtocol.connection_limits.trust(env.trusted_proxies())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         super().init_process()
@@ -107,14 +107,14 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
-        from pipeline.server.heartbeats import record_web_server_heartbeats, web_server_name
+        from pipeline.server.heartbeats import listener_name, record_heartbeats
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
-        name = web_server_name(self.sockets[0])
-        heartbeats = asyncio.create_task(record_web_server_heartbeats(name))
-        await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
+        name = listener_name(self.sockets[0])
+        heartbeats = asyncio.create_task(record_heartbeats(name))
+        await server.serve(sockets=duplicate_listeners(self.sockets))
         heartbeats.cancel()
         await asyncio.wait([heartbeats], timeout=FAREWELL_SECONDS)
         if not server.started:

@@ -16,14 +16,15 @@ from pipeline.config.release import COMMIT, VERSION
 from pipeline.database.errors import ClusterError
 from pipeline.models import WebServer
 from pipeline.server.requests import NoThread, RequestThreads
-from pipeline.services.outage import SIGN_SECONDS, WEB, watch_for_outage
+from pipeline.services import outage
+from pipeline.services.outage import SIGN_SECONDS, WEB
 from tasks.failure_log import failures
 
 logger = logging.getLogger(__name__)
 MOST_NAME_LENGTH = 100
 
 
-def web_server_name(listener: socket.socket) -> str:
+def listener_name(listener: socket.socket) -> str:
     """Return the machine with the port or path at which its web server listens.
 
     All processes of a web server share this, and no other web server of the machine has it.
@@ -33,7 +34,7 @@ def web_server_name(listener: socket.socket) -> str:
     return f"{socket.gethostname()}:{place}"[-MOST_NAME_LENGTH:]
 
 
-async def record_web_server_heartbeats(name: str) -> None:
+async def record_heartbeats(name: str) -> None:
     """Record every few seconds that the web server of this name answers, until cancelled.
 
     Runs in a separate thread that does not keep the process from ending. A server that is stopped
@@ -43,7 +44,7 @@ async def record_web_server_heartbeats(name: str) -> None:
     try:
         while True:
             try:
-                last = await thread.call(partial(_record_web_server_heartbeat, name))
+                last = await thread.call(partial(_record, name))
                 failures.write_answer(logger)
             except NoThread as error:  # such a process cannot answer either
                 logger.warning("A heartbeat of this process was not recorded: %s", error)
@@ -54,12 +55,12 @@ async def record_web_server_heartbeats(name: str) -> None:
             await asyncio.sleep(SIGN_SECONDS)
     finally:
         with suppress(Error, ClusterError, NoThread):
-            await thread.call(partial(_remove_web_server, name, last))
+            await thread.call(partial(_remove, name, last))
 
 
-def _record_web_server_heartbeat(name: str) -> datetime | None:
+def _record(name: str) -> datetime | None:
     try:
-        watch_for_outage(WEB)
+        outage.watch(WEB)
         WebServer.objects.update_or_create(
             name=name,
             defaults={"version": f"{VERSION} {COMMIT}".strip()[:60], "answered_at": Now()},
@@ -69,7 +70,7 @@ def _record_web_server_heartbeat(name: str) -> datetime | None:
         connection.close()  # it is needed for a moment only
 
 
-def _remove_web_server(name: str, last: datetime | None) -> None:
+def _remove(name: str, last: datetime | None) -> None:
     """Leave the list of web servers, unless another process of this one answered after `last`.
 
     After a reload, a new process answers while the old ones still end.

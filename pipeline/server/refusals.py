@@ -12,10 +12,10 @@ from django.template.loader import render_to_string
 from pipeline.api import problem_types, problems
 from pipeline.api.problem_types import ProblemType
 from pipeline.api.rendering import render_json
-from pipeline.web.asgi_types import Message, Send, asgi_header
-from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
+from pipeline.web.asgi_types import Message, Send, find_header
+from pipeline.web.middleware import sane_request_id, transport_security
 from pipeline.web.refusal_log import refusal_log
-from pipeline.web.requests import count_request_metric_without_django
+from pipeline.web.requests import count_loop_answer
 
 TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
@@ -32,13 +32,13 @@ async def refuse(
 ) -> None:
     """Refuse a request, with a problem for API clients, else with a page."""
     refusal_log.note((scope.get("client") or ("",))[0], kind.status, caller)
-    name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
+    name = sane_request_id(find_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
-        told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
+        told = problems.build_body(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
         media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
-        media_type, body = "text/html; charset=utf-8", _refusal_page(kind)
+        media_type, body = "text/html; charset=utf-8", _page(kind)
     headers = {
         "Content-Type": media_type,
         "Cache-Control": "no-store",
@@ -48,16 +48,16 @@ async def refuse(
     }
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
-    count_request_metric_without_django(scope["method"], "refused", kind.status)
-    await answer_refusal(scope, send, kind.status, headers, body)
+    count_loop_answer(scope["method"], "refused", kind.status)
+    await answer(scope, send, kind.status, headers, body)
 
 
-async def answer_refusal(
+async def answer(
     scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
 ) -> None:
     """Send a complete response."""
     said = headers | {"Content-Length": str(len(body))}
-    if policy := transport_security_in_middleware():
+    if policy := transport_security():
         said["Strict-Transport-Security"] = policy
     pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
@@ -65,5 +65,5 @@ async def answer_refusal(
 
 
 @cache
-def _refusal_page(kind: ProblemType) -> bytes:
+def _page(kind: ProblemType) -> bytes:
     return render_to_string("errors/plain.html", {"kind": kind, "request_id": ""}).encode()

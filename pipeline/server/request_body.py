@@ -100,8 +100,8 @@ class Body:
     """Body of one request. A context manager that closes it at the end."""
 
     def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
-        is_file = body_may_have_files(scope)
-        self._said_length = declared_body_length(scope)
+        is_file = may_have_files(scope)
+        self._said_length = declared_length(scope)
         self._most = MOST_FILE_BYTES if is_file else MOST_BODY_BYTES
         self._seconds = FILE_SECONDS if is_file else BODY_SECONDS
         self._room = room
@@ -180,12 +180,12 @@ class Body:
             self._file = TemporaryFile()  # noqa: SIM115  closed by `close`
 
 
-def body_may_have_files(scope: Message) -> bool:
+def may_have_files(scope: Message) -> bool:
     """Return whether a request uploads a file of people, with a credential."""
     has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
-def declared_body_length(scope: Message) -> int:
+def declared_length(scope: Message) -> int:
     """Return a body's declared length, or 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)

@@ -108,7 +108,7 @@ class RequestQueue:
         try:
             yield
         finally:
-            _count_down_in_queue(self._held, client)
+            _count_down(self._held, client)
 
     async def begin(self, client: str, *, is_heavy: bool) -> None:
         """Wait for a thread, which `end` returns. Raises Overloaded."""
@@ -137,7 +137,7 @@ class RequestQueue:
     def end(self, client: str, *, is_heavy: bool) -> None:
         """Return a thread, and pass it to a waiting request."""
         self._running_count -= 1
-        _count_down_in_queue(self._running, client)
+        _count_down(self._running, client)
         if is_heavy:
             self._heavy.discard(client)
             if not self._heavy:
@@ -186,7 +186,7 @@ class RequestQueue:
         self._waiting[place].remove(waiting)
         if not self._waiting[place]:
             del self._waiting[place]
-        _count_down_in_queue(self._waiting_of, waiting.client)
+        _count_down(self._waiting_of, waiting.client)
         self._waiting_count -= 1
 
     def _may_run(self, client: str, is_heavy: bool) -> bool:
@@ -202,7 +202,7 @@ class RequestQueue:
             sys.setswitchinterval(HEAVY_SWITCH_SECONDS)
 
 
-def _count_down_in_queue(counts: Counter[str], name: str) -> None:
+def _count_down(counts: Counter[str], name: str) -> None:
     counts[name] -= 1
     if not counts[name]:
         del counts[name]
@@ -327,7 +327,7 @@ def _finish_thread_call_unless_cancelled(
 NO_LIMIT = "-c statement_timeout=0"
 
 
-def limit_request_statements() -> None:
+def limit_statements() -> None:
     """Limit every statement of this process. Call this before its first connection.
 
     The limit is a start-up option, so it costs no round trip. Work that may take longer lifts it in

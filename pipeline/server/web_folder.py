@@ -11,24 +11,24 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from pipeline.database.file_locks import open_lock_file
+from pipeline.database import file_locks
 
 PREFIX, STARTING_PREFIX = "next-in-line-web-", "next-in-line-starting-"
 LOCK = "lock"
 
 
-def make_web_folder() -> str:
+def make() -> str:
     """Create a folder, and lock it for as long as this process or a child that it forks lives.
 
     It gets its name only once it is locked, so that no other server removes it before.
     """
     folder = Path(tempfile.mkdtemp(prefix=STARTING_PREFIX))
-    fcntl.flock(open_lock_file(folder / LOCK), fcntl.LOCK_EX)
+    fcntl.flock(file_locks.open_private(folder / LOCK), fcntl.LOCK_EX)
     name = PREFIX + folder.name.removeprefix(STARTING_PREFIX)
     return str(folder.rename(folder.with_name(name)))
 
 
-def remove_left_web_folders() -> None:
+def remove_left() -> None:
     """Remove the folders of this user whose web servers are gone."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:

@@ -39,14 +39,14 @@ from pipeline.server.requests import (
     RequestThreads,
     TooManyAtOnce,
 )
-from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
+from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect
 from pipeline.web.rate_limit import ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
 
 Environ = dict[str, Any]
 
 
-def wsgi_environ_of(scope: Message, body: IO[bytes]) -> Environ:
+def build_environ(scope: Message, body: IO[bytes]) -> Environ:
     """Return the WSGI environ of a request.
 
     Headers with underscores are dropped, because they could be mistaken for a proxy's.
@@ -231,7 +231,7 @@ class WSGIAdapter:
     async def _answer(
         self, scope: Message, client: Client, body: Body, receive: Receive, send: Send
     ) -> None:
-        environ = wsgi_environ_of(scope, await body.receive(receive))
+        environ = build_environ(scope, await body.receive(receive))
         is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
         loop = asyncio.get_running_loop()
         answer = _WSGIAnswer(loop, receive, send, ends_connection=body.is_left_unread)
@@ -331,7 +331,7 @@ class _WSGIAnswer:
 
     async def _send_stored(self, spool: AnswerSpool) -> None:
         """Send stored bytes as fast as the client reads and the thread writes them."""
-        gone = asyncio.ensure_future(wait_for_asgi_disconnect(self._receive))
+        gone = asyncio.ensure_future(await_disconnect(self._receive))
         gone.add_done_callback(lambda _: self._more.set())
         is_last = False
         try:

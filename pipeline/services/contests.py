@@ -32,13 +32,13 @@ from pipeline.domain.errors import (
     NotReinstatable,
 )
 from pipeline.domain.states import Actor, Move
+from pipeline.line import removed_logs
 from pipeline.line.admission import give_missed_place_back
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.misses import LastMiss
 from pipeline.line.moves import make_move
-from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import Application, Contest
@@ -76,7 +76,7 @@ def contest(
         return same
     end = contestable_end(application_id)
     if end is None:
-        refuse_removed_log(job.id)
+        removed_logs.refuse(job.id)
     if application.outcome not in CONTESTABLE or not application.is_verified or end is None:
         raise NotContestable(why=NOT_CONTESTABLE)
     if earlier.filter(contested_seq=end.seq).exists():
@@ -142,13 +142,9 @@ def answer_contest(
         if request_id and found.answer_request == request_id:
             return found
         raise ContestAnswered
-    place = (
-        contested_place_to_give_back(job, application) if answer is ContestAnswer.CHANGED else None
-    )
+    place = find_lost_place(job, application) if answer is ContestAnswer.CHANGED else None
     found.answer_text, found.answer_request = text, request_id
-    seq = close_contest_with_answer(
-        job, application, found, answer=answer, reason=reason, actor=actor
-    )
+    seq = close_answered(job, application, found, answer=answer, reason=reason, actor=actor)
     if place:
         facts = {"reason": str(reason), ANSWER_SEQ: seq}
         give_missed_place_back(job, application, place, actor=actor, facts=facts)
@@ -158,7 +154,7 @@ def answer_contest(
     return found
 
 
-def contested_place_to_give_back(job: LockedJob, application: Application) -> LastMiss:
+def find_lost_place(job: LockedJob, application: Application) -> LastMiss:
     """Return the place that an application lost by its end.
 
     Raises NotReinstatable, AlreadyApplied. Before a draw by lot, nobody had a place yet.
@@ -172,7 +168,7 @@ def contested_place_to_give_back(job: LockedJob, application: Application) -> La
     return place
 
 
-def close_contest_with_answer(
+def close_answered(
     job: LockedJob,
     application: Application,
     found: Contest,
@@ -203,7 +199,7 @@ def drop_contest(*, application_id: UUID, actor: Actor) -> bool:
     found = Contest.objects.filter(application_id=application_id, answer="").first()
     if found is None:
         return False
-    close_contest_with_answer(
+    close_answered(
         job,
         job.application(application_id),
         found,

@@ -15,10 +15,10 @@ from django.db.models import F, Value
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
+from jobs import time_zones
 from jobs.models import MAX_CAPACITY, Company, Job, JobPosting, JobStatus, Retention
 from jobs.policies import Policy
-from jobs.time_zones import known_time_zones
-from pipeline.domain.draw import check_draw_time
+from pipeline.domain import draw
 from pipeline.domain.errors import (
     ApplicationNotFound,
     IllegalJobMove,
@@ -68,7 +68,7 @@ class Posting:
     location: str = ""
 
 
-def check_room_to_create_job(company_id: UUID, job_id: UUID | None) -> None:
+def check_room(company_id: UUID, job_id: UUID | None) -> None:
     """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)
     if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
@@ -97,8 +97,8 @@ def create_job(
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
-        check_room_to_create_job(company_id, job_id)
-    check_draw_time(draw_at, clock.now)
+        check_room(company_id, job_id)
+    draw.check_time(draw_at, clock.now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -133,7 +133,7 @@ def open_job(*, job_id: UUID, actor: Actor) -> None:
 
     An open job stays as it is. Raises IllegalJobMove if the job is closed, JobNotFound.
     """
-    _change_job_lifecycle(job_id, JobStatus.OPEN, actor)
+    _change_lifecycle(job_id, JobStatus.OPEN, actor)
 
 
 @line_transaction
@@ -142,7 +142,7 @@ def pause_job(*, job_id: UUID, actor: Actor) -> None:
 
     A paused job stays as it is. Raises IllegalJobMove if the job is a draft or closed, JobNotFound.
     """
-    _change_job_lifecycle(job_id, JobStatus.PAUSED, actor)
+    _change_lifecycle(job_id, JobStatus.PAUSED, actor)
 
 
 @line_transaction
@@ -153,10 +153,10 @@ def close_job(*, job_id: UUID, actor: Actor) -> None:
 
     A closed job stays as it is. Raises IllegalJobMove if the job is a draft, JobNotFound.
     """
-    _change_job_lifecycle(job_id, JobStatus.CLOSED, actor)
+    _change_lifecycle(job_id, JobStatus.CLOSED, actor)
 
 
-def _change_job_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
+def _change_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job, only_ends=to is JobStatus.CLOSED)
     if job.status is not to:
@@ -180,7 +180,7 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
         if job.draw_at is not None:
-            check_draw_time(job.draw_at, job.now)
+            draw.check_time(job.draw_at, job.now)
             job.note_due(job.draw_at)
     entry = make_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)
@@ -229,7 +229,7 @@ def update_job(
     settle_due(job)
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
-    draw_at = _draw_time_after_update(changes, job)  # before anything is written: a refusal commits
+    draw_at = _updated_draw_time(changes, job)  # before anything is written: a refusal commits
     if changes.reference:
         row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
         write_reference(row, changes.reference)
@@ -251,13 +251,13 @@ def update_job(
     write(job, commit=True)
 
 
-def _draw_time_after_update(changes: JobChanges, job: LockedJob) -> datetime | None:
+def _updated_draw_time(changes: JobChanges, job: LockedJob) -> datetime | None:
     """Return the time of the job's draw after the changes. Only a draft's can change."""
     if changes.draw_at is None or changes.draw_at == job.draw_at:
         return job.draw_at
     if job.status is not JobStatus.DRAFT or job.draw_at is None:
         raise IllegalJobMove(status=job.status.value, verb="change the draw")
-    check_draw_time(changes.draw_at, job.now)
+    draw.check_time(changes.draw_at, job.now)
     return changes.draw_at
 
 
@@ -318,7 +318,7 @@ class TemplateRefused(ValueError):
 
 
 @transaction.atomic
-def keep_job_template(*, job: Job, name: str) -> JobTemplate:
+def keep_template(*, job: Job, name: str) -> JobTemplate:
     """Keep a job's posting, number of seats and rules under a name. Raises TemplateRefused."""
     templates = _lock_templates(job.company_id)
     if templates >= MOST_TEMPLATES:
@@ -338,14 +338,14 @@ def keep_job_template(*, job: Job, name: str) -> JobTemplate:
 
 
 @transaction.atomic
-def rename_job_template(*, template: JobTemplate, name: str) -> None:
+def rename_template(*, template: JobTemplate, name: str) -> None:
     """Give a template another name. A deleted one stays deleted. Raises TemplateRefused."""
     _lock_templates(template.company_id)
     free = _require_free_template_name(template.company_id, name, apart_from=template.id)
     JobTemplate.objects.filter(id=template.id).update(name=free)
 
 
-def delete_job_template(*, template: JobTemplate) -> None:
+def delete_template(*, template: JobTemplate) -> None:
     """Delete a template, if it is there. Jobs made from it stay as they are."""
     JobTemplate.objects.filter(id=template.id).delete()
 
@@ -401,7 +401,7 @@ class SeatPlan:
             why = "The first time must be in the future, at most two years ahead."
         elif not 1 <= self.times <= MOST_TIMES:
             why = f"Plan 1 to {MOST_TIMES} times."
-        elif self.zone not in known_time_zones():
+        elif self.zone not in time_zones.known():
             why = "There is no such time zone."
         if why:
             raise PlanRefused(why=why)

@@ -12,9 +12,10 @@ from uuid import UUID
 from django.db import IntegrityError, OperationalError, connection, transaction
 from uuid_utils.compat import uuid7
 
-from applicants.codes import IGNORE, Requester, send_code
+from applicants import codes
+from applicants.codes import IGNORE, Requester
 from applicants.models import ERASED_NAME
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from jobs.models import JobStatus
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -27,13 +28,13 @@ from pipeline.domain.errors import (
     PersonErased,
 )
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.line.admission import admit, admit_as_verified
+from pipeline.line.admission import admit, admit_verified
 from pipeline.line.lock import (
     LockedPeople,
     line_transaction,
-    lock_and_read_people,
     lock_job_for,
     lock_job_of,
+    read_people,
 )
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
@@ -64,12 +65,12 @@ def verify(*, application_id: UUID, actor: Actor) -> Application:
     settle_due(job)
     application = job.application(application_id)
     if not application.is_verified:
-        admit_as_verified(job, application, actor=actor)
+        admit_verified(job, application, actor=actor)
         write(job, commit=True)
     return application
 
 
-def verify_applications_of(applicant_id: UUID) -> int:
+def verify_applications(applicant_id: UUID) -> int:
     """Verify the applications of a person who has just proved the address, and return the number.
 
     Applications in lines that are too busy are skipped. The person can verify them on their pages.
@@ -118,7 +119,7 @@ def change_application_reference(
         record_application_changes(ChangeKind.APPLICATION_CHANGED, [application_id])
 
 
-def lock_external_ids_of_references(external_ids: Collection[str]) -> None:
+def lock_external_ids(external_ids: Collection[str]) -> None:
     """Hold several ids until the transaction ends, before they are written in any order.
 
     Without this, two transactions that write the same two ids in opposite orders would each wait
@@ -214,11 +215,9 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
         before = job.seq
         settle_due(job)
         if job.seq > before:
-            people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
+            people = read_people(job, applicant_ids=ids, emails=emails)
         references = [request.reference for request in requests if request.reference]
-        lock_external_ids_of_references(
-            [each["external_id"] for each in references if each.get("external_id")]
-        )
+        lock_external_ids([each["external_id"] for each in references if each.get("external_id")])
         for turn in turns:
             try:
                 turn.result = _apply_one(job, people, turn.request)
@@ -304,11 +303,11 @@ def apply_unverified(
 
     Even if a seat is free, the application waits until the person proves the address. Only the
     email mentions an earlier application. `application_id` as in `apply`, `requester` as in
-    `send_code`. Raises JobNotOpen, DrawFull, JobNotFound.
+    `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
-    person = find_or_create_applicant(email)
+    person = find_or_create_person(email)
     about, if_not_you = APPLIED, NOT_YOU
     try:
         apply(
@@ -328,7 +327,7 @@ def apply_unverified(
             job=job, name=name, email=email, requester=requester, application_id=application_id
         )
         return
-    send_code(
+    codes.send(
         person.email,
         by=requester,
         subject=SUBJECT.format(title=job.title),

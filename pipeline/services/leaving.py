@@ -26,7 +26,7 @@ from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, DecisionNote, Event
-from pipeline.services.contests import close_contest_with_answer
+from pipeline.services.contests import close_answered
 
 security = logging.getLogger("security")
 
@@ -126,7 +126,7 @@ def reinstate(
     codes = {"reason": reason, "request": request_id}
     facts: dict[str, Any] = {name: str(value) for name, value in codes.items() if value}
     if contest := Contest.objects.filter(application_id=application_id, answer="").first():
-        facts[ANSWER_SEQ] = close_contest_with_answer(
+        facts[ANSWER_SEQ] = close_answered(
             job,
             application,
             contest,

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from jobs.quiet_hours import time_outside_quiet_hours
+from jobs.quiet_hours import counted_time
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Status
 from pipeline.models import Application, Heartbeat
@@ -49,7 +49,7 @@ RETURNING silent_since, silent_until
 """
 
 
-def watch_for_outage(whose: str = WORKERS) -> tuple[datetime, datetime] | None:
+def watch(whose: str = WORKERS) -> tuple[datetime, datetime] | None:
     """Record that the site runs; return the beginning and end of a silence not yet made up for.
 
     Workers are silent when neither a decay worker nor a task worker gave a sign of life: the whole
@@ -62,13 +62,13 @@ def watch_for_outage(whose: str = WORKERS) -> tuple[datetime, datetime] | None:
     return (since, until) if since else None
 
 
-def watch_for_outage_as_chore() -> float:
+def watch_task_workers() -> float:
     """Give a sign of life of a task worker; return the seconds until the next."""
-    watch_for_outage()
+    watch()
     return SIGN_SECONDS
 
 
-def extend_after_outage() -> int:
+def extend_offers() -> int:
     """Extend the open offers by the time that an outage took from them; return how many.
 
     Call this before settling anything, at the start and after every sleep. An offer whose deadline
@@ -78,24 +78,24 @@ def extend_after_outage() -> int:
     at most. Offers of a job whose lock is held are skipped; the next call tries them again. Must
     not be called inside a transaction.
     """
-    outage, locked = watch_for_outage(), set[UUID]()
-    extended = _extend_offers_after_outage(WORKERS, *outage, locked) if outage else 0
+    outage, locked = watch(), set[UUID]()
+    extended = _extend_all(WORKERS, *outage, locked) if outage else 0
     web = Heartbeat.objects.filter(worker=WEB).annotate(now=Now()).first()
     if web is None:
         return extended
     if web.silent_since and web.silent_until:
-        extended += _extend_offers_after_outage(WEB, web.silent_since, web.silent_until, locked)
+        extended += _extend_all(WEB, web.silent_since, web.silent_until, locked)
     now: datetime = web.now
     if LEAST_OUTAGE <= now - web.completed_at < GONE:
-        near = _offers_open_in_outage().filter(
+        near = _open_offers().filter(
             acknowledge_by__gt=now, acknowledge_by__lte=now + BEFORE_DEADLINE
         )
         for offer in near:
-            extended += _extend_offer_after_outage(offer, timedelta.max, locked)
+            extended += _extend_one(offer, timedelta.max, locked)
     return extended
 
 
-def _offers_open_in_outage() -> QuerySet[Application]:
+def _open_offers() -> QuerySet[Application]:
     """Return the open offers that were not extended yet, by deadline, with their jobs and people.
 
     Sandboxes are left out, because they have their own time.
@@ -106,18 +106,16 @@ def _offers_open_in_outage() -> QuerySet[Application]:
     return offers.select_related("job", "applicant").order_by("acknowledge_by")
 
 
-def _extend_offers_after_outage(
-    whose: str, begun: datetime, ended: datetime, locked: set[UUID]
-) -> int:
+def _extend_all(whose: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
     extended = skipped = 0
-    for offer in _offers_open_in_outage().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
+    for offer in _open_offers().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
         assert offer.promoted_at is not None  # noqa: S101  it was offered
         assert offer.acknowledge_by is not None  # noqa: S101  offers have a deadline
         quiet = offer.job.policy.quiet_hours(offer.applicant.time_zone)
-        lost = time_outside_quiet_hours(max(begun, offer.promoted_at), ended, quiet)
-        window = time_outside_quiet_hours(offer.promoted_at, offer.acknowledge_by, quiet)
+        lost = counted_time(max(begun, offer.promoted_at), ended, quiet)
+        window = counted_time(offer.promoted_at, offer.acknowledge_by, quiet)
         if lost > window * LEAST_PART:
-            extended += _extend_offer_after_outage(offer, lost, locked)
+            extended += _extend_one(offer, lost, locked)
             skipped += offer.job_id in locked
     if not skipped:  # else the silence stays recorded, and the next call tries again
         made_up_for = Heartbeat.objects.filter(worker=whose, silent_until=ended)
@@ -132,7 +130,7 @@ def _extend_offers_after_outage(
     return extended
 
 
-def _extend_offer_after_outage(offer: Application, lost: timedelta, locked: set[UUID]) -> bool:
+def _extend_one(offer: Application, lost: timedelta, locked: set[UUID]) -> bool:
     """Extend a deadline by lost time, at most by one window; tell whether that was possible.
 
     A job whose lock is held is added to `locked`; its other offers are skipped.

@@ -29,7 +29,7 @@ from pipeline.line.clock import lock_company_clock
 from pipeline.line.lock import line_transaction, lock_job
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_job_move
-from pipeline.line.settle import settle_closed_job, settle_each_instant
+from pipeline.line.settle import close_out_batch, settle_each_instant
 from pipeline.line.write import write
 from pipeline.models import ClockAdvance, PortalToken, WebhookEndpoint
 from pipeline.services.settling import settle
@@ -94,7 +94,7 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)  # no deleted drafts
     ids = own.order_by("id").values_list("id", flat=True)
     jobs = [lock_job(job_id) for job_id in list(ids)]
-    if any(not _settle_to_advanced_clock(job) for job in jobs):
+    if any(not _settle_now(job) for job in jobs):
         raise ClockMoving
     for job in jobs:
         # Logged at the time before it. From then on the job goes by the new time.
@@ -117,11 +117,11 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     )
 
 
-def _settle_to_advanced_clock(job: LockedJob) -> bool:
+def _settle_now(job: LockedJob) -> bool:
     try:
         if job.status is JobStatus.CLOSED:
             while job.is_due:
-                settle_closed_job(job)
+                close_out_batch(job)
         else:
             settle_each_instant(job)
     except ClockMoving:

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from pipeline.line.lock import line_transaction, lock_due_job, lock_job
 from pipeline.line.settle import settle_open_or_closed_job
-from tasks.log_context import bound_log_fields
+from tasks import log_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
         if job is None:
             return None
         try:
-            with bound_log_fields(job_id=str(job.id)):
+            with log_context.bound_fields(job_id=str(job.id)):
                 return Settled(job.id, settle_open_or_closed_job(job))
         except Exception as error:
             raise SettlingFailed(job.id) from error

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from jobs.models import JobStatus
-from jobs.quiet_hours import deadline_outside_quiet_hours
+from jobs.quiet_hours import compute_deadline
 from pipeline.domain.errors import (
     AcknowledgmentExpired,
     IllegalMove,
@@ -16,7 +16,7 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, EventType, Move, Status
 from pipeline.domain.verbs import WISHED, status_after
-from pipeline.line.admission import offer_free_seat_on_admission, pass_offered_seat
+from pipeline.line.admission import offer_free_seat, pass_offered_seat
 from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.misses import has_just_missed
@@ -74,9 +74,7 @@ def extend_deadline(
     if deadline is None or application.deadline_extended or job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.EXTEND)
     quiet = job.quiet_hours_of(application)
-    application.acknowledge_by = deadline_outside_quiet_hours(
-        deadline, timedelta(seconds=seconds), quiet
-    )
+    application.acknowledge_by = compute_deadline(deadline, timedelta(seconds=seconds), quiet)
     make_move(job, application, Move.EXTEND)
     write(job, commit=True)
     return application
@@ -134,7 +132,7 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
             )
     application.not_before = not_before
     entry = make_move(job, application, Move.DEFER, actor=actor)
-    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
+    offer_free_seat(job, application, cause_seq=entry.seq)
     write(job, commit=True)
     return application
 

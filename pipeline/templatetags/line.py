@@ -14,14 +14,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pipeline.wording.english import (
+    format_zone,
     isolated,
     long_duration,
     reads_from_the_right,
     short_duration,
-    without_reordering,
-    zone_in_words,
+    strip_reordering,
 )
-from pipeline.wording.events import STATUS_WORDS, status_event_words
+from pipeline.wording.events import STATUS_WORDS, label_status
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
@@ -30,7 +30,7 @@ register = template.Library()
 register.filter("duration", short_duration)
 register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
-register.filter("in_words", status_event_words)
+register.filter("in_words", label_status)
 
 
 @register.filter(name="bdi")
@@ -40,7 +40,7 @@ def tag_bdi(name: object) -> SafeString | str:
     Every name in the text of a page gets this. The pages are read from left to right, so only names
     with letters from right to left need the element.
     """
-    plain = without_reordering(str(name))
+    plain = strip_reordering(str(name))
     return format_html("<bdi>{}</bdi>", plain) if reads_from_the_right(plain) else plain
 
 
@@ -114,7 +114,7 @@ def tag_countdown(deadline: datetime, now: datetime, *, own: bool = False) -> Sa
 def tag_chip(word: str, label: str = "") -> SafeString:
     """Return a status or an outcome as a small label. `label` replaces its text."""
     tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
-    return format_html('<span class="chip {}">{}</span>', tone, label or status_event_words(word))
+    return format_html('<span class="chip {}">{}</span>', tone, label or label_status(word))
 
 
 @register.inclusion_tag("components/field.html", name="field")
@@ -152,7 +152,7 @@ def _tag_clock_offset(context: Mapping[str, Any]) -> timedelta:
 def tag_time_in_full(moment: datetime) -> str:
     """Return a time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
-    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({zone_in_words(here.tzinfo)})"
+    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({format_zone(here.tzinfo)})"
 
 
 def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
@@ -164,4 +164,4 @@ def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
     year = "" if here.year == now.year else f" {here.year}"
     is_near = seconds or abs(here - now) < NEAR
     clock = f"{here:%H:%M:%S}" if is_near else f"{here:%H:%M}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({zone_in_words(here.tzinfo)})"
+    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({format_zone(here.tzinfo)})"

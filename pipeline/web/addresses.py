@@ -37,7 +37,7 @@ def client_address(request: HttpRequest) -> str:
     Behind a proxy in TRUSTED_PROXIES, the server has already replaced the proxy's address with the
     client's.
     """
-    return network_of_client_address(request.META.get("REMOTE_ADDR", ""))
+    return client_network(request.META.get("REMOTE_ADDR", ""))
 
 
 def client_site(request: HttpRequest) -> str:
@@ -49,7 +49,7 @@ def client_site(request: HttpRequest) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def network_of_client_address(text: str) -> str:
+def client_network(text: str) -> str:
     """Return the address that counts as one client: IPv4, an IPv6 /64 network, or "unknown"."""
     return _network_text(text, _IPV6_CUSTOMER_BITS)
 
@@ -150,7 +150,7 @@ def has_demo_access(request: HttpRequest) -> bool:
     return settings.EMBEDDED_POSTGRES is not None and is_client_developer(request)
 
 
-def has_demo_access_to_story(request: HttpRequest) -> bool:
+def has_story_access(request: HttpRequest) -> bool:
     """Tell whether to show the bar that applies as people of the story: in development only."""
     return settings.DEV_MAIL and has_demo_access(request)
 

@@ -10,12 +10,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-async def wait_for_asgi_disconnect(receive: Receive) -> None:
+async def await_disconnect(receive: Receive) -> None:
     """Wait until the client has left; forget what it still sends."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def asgi_header(scope: Message, name: bytes) -> bytes:
+def find_header(scope: Message, name: bytes) -> bytes:
     """Return the first header with a name, or no bytes."""
     return next((value for each, value in scope["headers"] if each == name), b"")

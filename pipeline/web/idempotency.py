@@ -118,9 +118,7 @@ class InUse:
     """The first request is still running."""
 
 
-def claim_idempotency_key(
-    record_id: bytes, fingerprint: bytes
-) -> IdempotencyClaim | Kept | Reused | InUse:
+def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept | Reused | InUse:
     """Claim a key for a request, or return the state of the earlier claim."""
     run = uuid4()
     parameters: dict[str, Any] = {
@@ -149,36 +147,34 @@ def keep_idempotent_answer(
     claim: IdempotencyClaim, *, status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
     """Keep the response. Does nothing if a later attempt took over the claim."""
-    _write_idempotency_key(
-        _KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body
-    )
+    _write_key(_KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body)
 
 
-def release_idempotency_key(claim: IdempotencyClaim) -> None:
+def release_key(claim: IdempotencyClaim) -> None:
     """Release the key for any request. The same request still creates the same row."""
-    _write_idempotency_key(_RELEASE, claim)
+    _write_key(_RELEASE, claim)
 
 
-def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
+def _write_key(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
     """Write to the key's row; if the connection was lost since the change, on a new one.
 
     Raises OperationalError or InterfaceError if the database is away. It is then written later.
     """
     parameters = values | {"id": claim.id, "run": claim.run}
     try:
-        _execute_idempotency_statement(statement, parameters)
+        _execute(statement, parameters)
     except (OperationalError, InterfaceError):
         connection.close_if_unusable_or_obsolete()
         if connection.connection is not None:
             raise
         try:
-            _execute_idempotency_statement(statement, parameters)
+            _execute(statement, parameters)
         except (OperationalError, InterfaceError):
             unsettled.note_statement(statement, parameters)
             raise
 
 
-def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -> None:
+def _execute(statement: str, parameters: dict[str, Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)
 
@@ -224,9 +220,7 @@ class UnsettledIdempotencyClaims:
             with self._guard:
                 until, statement, parameters = self._waiting.popleft()
             try:
-                _execute_idempotency_statement(
-                    f"SET LOCAL lock_timeout TO {SETTLEMENT_LOCK_MS}; {statement}", parameters
-                )
+                _execute(f"SET LOCAL lock_timeout TO {SETTLEMENT_LOCK_MS}; {statement}", parameters)
             except Exception as error:
                 log.warning("the end of a request with a key could not be written: %s", error)
                 raw = connection.connection

@@ -24,10 +24,10 @@ from django.middleware.security import SecurityMiddleware
 from django.utils import timezone
 from django.utils.log import log_response
 
-from jobs.time_zones import known_time_zones
+from jobs import time_zones
 from pipeline.web.addresses import ACCEPTED_CREDENTIAL, client_address
 from pipeline.web.requests import CallerName
-from tasks.log_context import add_log_fields, bound_log_fields
+from tasks import log_context
 
 API = "/api/"
 API_DOCUMENTATION = "/api/v1/docs/"
@@ -96,7 +96,7 @@ class PageCSRFMiddleware(PagesOnly, CsrfViewMiddleware):
         return super().process_view(request, *args) if is_page_request(request) else None
 
 
-def transport_security_in_middleware() -> str:
+def transport_security() -> str:
     """Return the Strict-Transport-Security of every answer; empty if the site has none."""
     if not settings.SECURE_HSTS_SECONDS:
         return ""
@@ -105,13 +105,13 @@ def transport_security_in_middleware() -> str:
     return policy + ("; preload" if settings.SECURE_HSTS_PRELOAD else "")
 
 
-def add_transport_security_in_middleware(response: HttpResponse) -> None:
+def add_transport_security(response: HttpResponse) -> None:
     """Set Strict-Transport-Security. Browsers ignore it on plain HTTP."""
-    if policy := transport_security_in_middleware():
+    if policy := transport_security():
         response.headers.setdefault("Strict-Transport-Security", policy)
 
 
-def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
+def api_headers(get_response: GetResponse) -> GetResponse:
     """Check the host of API requests, and add the constant headers to their responses."""
     answer = HttpResponse()
     del answer.headers["Content-Type"]
@@ -119,7 +119,7 @@ def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
     for each in (CSPMiddleware, SecurityMiddleware):
         pages = each(pages)
     pages(HttpRequest())
-    add_transport_security_in_middleware(answer)
+    add_transport_security(answer)
     # A browser that opens an answer's address saves it, and never shows it as a page.
     answer.headers["Content-Disposition"] = 'attachment; filename="api.json"'
     constant = list(answer.headers.items())
@@ -156,11 +156,11 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     """
 
     def request_id_middleware(request: HttpRequest) -> HttpResponse:
-        name = request_id_of_header(request.headers.get("X-Request-ID", ""))
+        name = sane_request_id(request.headers.get("X-Request-ID", ""))
         request.request_id = name  # type: ignore[attr-defined]
         caller = CallerName(request)
         fields = {"caller": caller, "address": client_address(request)}
-        with bound_log_fields(request_id=name, **fields):
+        with log_context.bound_fields(request_id=name, **fields):
             response = get_response(request)
             if name_of_known := caller.accepted_name:
                 request.META[ACCEPTED_CREDENTIAL] = name_of_known
@@ -172,13 +172,13 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         return response
 
     def log_ids_of_url(_request: HttpRequest, _view: Any, _args: Any, ids: dict[str, Any]) -> None:
-        add_log_fields(**{name: str(ids[name]) for name in ids if name.endswith("_id")})
+        log_context.add_fields(**{name: str(ids[name]) for name in ids if name.endswith("_id")})
 
     request_id_middleware.process_view = log_ids_of_url  # type: ignore[attr-defined]
     return request_id_middleware
 
 
-def request_id_of_header(given: str) -> str:
+def sane_request_id(given: str) -> str:
     """Return the given request id if it is sane, else a new one."""
     return given if _SANE.fullmatch(given) else uuid4().hex
 
@@ -218,7 +218,7 @@ def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[.
 
     def time_zone_middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
-        known = name if name in known_time_zones() else "UTC"
+        known = name if name in time_zones.known() else "UTC"
         with timezone.override(zoneinfo.ZoneInfo(known)):
             return get_response(request)
 

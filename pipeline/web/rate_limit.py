@@ -76,7 +76,7 @@ class CountedRate:
     tally: Tally
 
 
-def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
+def count_named(name: str, subject: str) -> CountedRate | None:
     """Count a call against a rate of settings.THROTTLE_RATES. Returns None if the rate is off.
 
     The API and the pages share these counts.
@@ -85,28 +85,28 @@ def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
     if given is None:
         return None
     rate = Rate(*given)
-    return CountedRate(name, rate, count_against_rate(name, subject, rate))
+    return CountedRate(name, rate, count(name, subject, rate))
 
 
 # How many clients' rates a network has that may have as many clients as it likes.
 CLIENTS_OF_SITE = 10
 
 
-def count_client_against_named_rate(name: str, client: str, *, site: str) -> CountedRate | None:
+def count_client(name: str, client: str, *, site: str) -> CountedRate | None:
     """Count a call of a client against a named rate, and of its site against ten times as many.
 
     `site` is the client itself where addresses are scarce. Returns the client's count, or the
     site's if that is used up. None if the rate is off.
     """
-    counted = count_against_named_rate(name, client)
+    counted = count_named(name, client)
     if counted is None or site == client or not counted.tally.allowed:
         return counted
     wide = Rate(counted.rate.limit * CLIENTS_OF_SITE, counted.rate.seconds)
-    tally = count_against_rate(f"{name} of a site", site, wide)
+    tally = count(f"{name} of a site", site, wide)
     return counted if tally.allowed else CountedRate(name, wide, tally)
 
 
-def count_against_rate(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
+def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
     """Count a call of a subject against a named rate. A refused call does not count.
 
     `cost`: the number of calls it counts as, at most the limit. All are taken or none.
@@ -121,12 +121,12 @@ def count_against_rate(name: str, subject: str, rate: Rate, cost: int = 1) -> Ta
             allowed=False, remaining=0, reset_seconds=rate.seconds, wait_seconds=rate.seconds
         )
     if taken := _COUNT.first(**row):
-        return _tally_of_rate(rate, taken[0], cost, allowed=True)
+        return _tally(rate, taken[0], cost, allowed=True)
     left = _LOOK.first(id=row["id"])
-    return _tally_of_rate(rate, left[0] if left else 0.0, cost, allowed=False)
+    return _tally(rate, left[0] if left else 0.0, cost, allowed=False)
 
 
-def _tally_of_rate(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
+def _tally(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
     free_seconds = rate.seconds - used_seconds
     remaining = math.floor(free_seconds / rate.step_seconds + 1e-6)
     wait = rate.step_seconds * (1 if allowed else cost) - free_seconds

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from datetime import UTC, datetime
 
-from pipeline.web.addresses import network_of_client_address
+from pipeline.web.addresses import client_network
 
 # Lines of one second. Clients beyond them share one line.
 MOST_LINES = 100
@@ -31,7 +31,7 @@ class RefusalLog:
         if not self._counts:
             since = datetime.now(UTC).isoformat(timespec="milliseconds")
             asyncio.get_running_loop().call_later(SECOND, self._write_refusals, since)
-        one = network_of_client_address(address), caller, status
+        one = client_network(address), caller, status
         is_full = one not in self._counts and len(self._counts) >= MOST_LINES
         self._counts[(OTHERS, OTHERS, status) if is_full else one] += 1
 

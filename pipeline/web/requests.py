@@ -23,7 +23,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, g
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from applicants.browser import KEY as APPLICANT
-from tasks.log_context import add_log_fields
+from tasks import log_context
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -40,7 +40,7 @@ LATENCY = Histogram(
 )
 
 
-def measure_request_metrics(
+def measure(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Count and time each request by method, route and response status."""
@@ -58,7 +58,7 @@ def measure_request_metrics(
     return request_metrics_middleware
 
 
-def count_request_metric_without_django(method: str, route: str, status: int) -> None:
+def count_loop_answer(method: str, route: str, status: int) -> None:
     """Count a request that the event loop answered without Django."""
     REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).inc()
 
@@ -84,7 +84,7 @@ except ImportError:
     otel = None  # type: ignore[assignment]  # the package is optional
 
 
-def request_span(
+def trace(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Make a span of each request. Its log lines get the `trace_id`.
@@ -105,7 +105,7 @@ def request_span(
             set_status_on_exception=False,
         ) as span:
             if span.get_span_context().is_valid:
-                add_log_fields(trace_id=f"{span.get_span_context().trace_id:032x}")
+                log_context.add_fields(trace_id=f"{span.get_span_context().trace_id:032x}")
             response = get_response(request)
             route = f"/{request.resolver_match.route}" if request.resolver_match else "unknown"
             span.update_name(f"{request.method} {route}")

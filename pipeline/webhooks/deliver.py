@@ -18,23 +18,11 @@ from django.db import DatabaseError, connection, transaction
 from uuid_utils.compat import uuid7
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.models.webhooks import webhook_model_message_id
+from pipeline.models.webhooks import build_message_id
 from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
-from pipeline.webhooks.endpoints import (
-    SecretUnreadable,
-    decrypt_webhook_signing_secret,
-    switch_off_webhook_endpoint,
-    webhook_signatures,
-)
-from pipeline.webhooks.lanes import (
-    LARGEST_BATCH,
-    Lane,
-    LaneShares,
-    State,
-    Waiting,
-    seconds_asked_by_receiver,
-)
-from pipeline.webhooks.queue import wake_webhook_queue
+from pipeline.webhooks import endpoints, queue
+from pipeline.webhooks.endpoints import SecretUnreadable, decrypt_secret, sign_delivery
+from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, LaneShares, State, Waiting, requested_pause
 from tasks.advisory_locks import WEBHOOK_RUN_ENDS
 from tasks.json import as_json
 from tasks.sql.prepared import PreparedStatement
@@ -50,8 +38,8 @@ log = logging.getLogger(__name__)
 LONGEST_OVERTIME_SECONDS = 30.0
 
 
-class OvertimeTurn:
-    """Turn of a run to end. A context manager; leaving it gives the turn back."""
+class OvertimeLock:
+    """Lock of the run that may end. A context manager; leaving it releases the lock."""
 
     def __init__(self) -> None:
         self._is_mine = False
@@ -66,7 +54,7 @@ class OvertimeTurn:
                 (self._is_mine,) = cursor.fetchone()
         return self._is_mine or overtime_seconds > LONGEST_OVERTIME_SECONDS
 
-    def __enter__(self) -> OvertimeTurn:
+    def __enter__(self) -> OvertimeLock:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -257,10 +245,10 @@ class DeliveryRun:
         self.attempts = 0
         self.delivered = 0
 
-    def run_until_nothing_is_due(self, seconds: float, turn: OvertimeTurn) -> None:
+    def run_until_nothing_is_due(self, seconds: float, lock: OvertimeLock) -> None:
         """Deliver until nothing is due or the time is over; then wait for requests under way."""
         until, look_at = time.monotonic() + seconds, 0.0
-        while not turn.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
+        while not lock.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
             self._renew(now)
             if now >= look_at or not self._lanes:
                 self._lease()
@@ -355,7 +343,7 @@ class DeliveryRun:
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; if its secret cannot be read, it fails unsent."""
-        name, body = webhook_model_message_id(waiting.id), waiting.body.encode()
+        name, body = build_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
             "content-type": "application/json",
@@ -365,15 +353,15 @@ class DeliveryRun:
         }
         self._sent[waiting.id] = headers, now
         try:
-            keys = [decrypt_webhook_signing_secret(lane.secret, lane.id)]
+            keys = [decrypt_secret(lane.secret, lane.id)]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
         if lane.old_secret is not None:
             with suppress(SecretUnreadable):  # the present one signs
-                keys.append(decrypt_webhook_signing_secret(lane.old_secret, lane.id))
-        signature = webhook_signatures(name, int(now.timestamp()), body, keys)
+                keys.append(decrypt_secret(lane.old_secret, lane.id))
+        signature = sign_delivery(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)
 
@@ -391,7 +379,7 @@ class DeliveryRun:
                 lane.stop()
                 continue
             lane.count_attempt(answer.failure)
-            asked_seconds = seconds_asked_by_receiver(answer)
+            asked_seconds = requested_pause(answer)
             if asked_seconds:
                 lane.pause(asked_seconds)
             row = lane.attempt_row(waiting, answer, asked_seconds=asked_seconds) | {
@@ -422,7 +410,7 @@ class DeliveryRun:
         for endpoint_id, reason in self._ends.items():
             if endpoint_id in self._lanes:
                 self._lanes[endpoint_id].is_active = False
-                switch_off_webhook_endpoint(endpoint_id, reason)
+                endpoints.switch_off(endpoint_id, reason)
         self._ends.clear()
 
     def _fail_waiting(self, lane: Lane) -> None:
@@ -444,17 +432,17 @@ class DeliveryRun:
                     RELEASE.all(endpoint=lane.id)
 
 
-def deliver_due_webhooks(
+def send_due_webhooks(
     *, seconds: float = RUN_SECONDS, is_cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, int]:
     """Send due deliveries for at most that time, and leave later ones to a task.
 
     Returns how many attempts were made, and how many of them succeeded.
     """
-    with WebhookClient() as client, OvertimeTurn() as turn:
+    with WebhookClient() as client, OvertimeLock() as lock:
         run = DeliveryRun(client, is_cancelled=is_cancelled)
-        run.run_until_nothing_is_due(seconds, turn)
+        run.run_until_nothing_is_due(seconds, lock)
     [[next_due]] = NEXT_DUE.all()
     if next_due is not None:
-        wake_webhook_queue(next_due)
+        queue.wake(next_due)
     return {"attempts": run.attempts, "delivered": run.delivered}

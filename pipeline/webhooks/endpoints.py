@@ -35,16 +35,12 @@ from pipeline.domain.errors import (
 )
 from pipeline.line.clock import read_company_clock
 from pipeline.models import ChangeKind, WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from pipeline.notifications.companies import email_alert_to_company
+from pipeline.notifications.companies import email_alert
 from pipeline.outgoing.addresses import checked_webhook_url
 from pipeline.selectors.pages import Page
 from pipeline.services.changes import record_change
-from pipeline.webhooks.queue import (
-    TEST,
-    QueuedOccurrence,
-    make_webhook_endpoint_due,
-    wake_webhook_queue,
-)
+from pipeline.webhooks import queue
+from pipeline.webhooks.queue import TEST, QueuedOccurrence, make_due
 from tasks.enqueue import Enqueued, enqueue
 
 security = logging.getLogger("security")
@@ -53,7 +49,7 @@ security = logging.getLogger("security")
 # Secrets of endpoints, and signatures according to Standard Webhooks 1.0. Unlike a key, a secret
 # has to be known to sign with it, so it is kept encrypted: AES-GCM under a key that is derived from
 # SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
-# `pipeline.webhooks.endpoints.reencrypt_endpoint_secrets` then encrypts them again.
+# `pipeline.webhooks.endpoints.reencrypt_secrets` then encrypts them again.
 
 
 PREFIX = "whsec_"
@@ -66,57 +62,53 @@ class SecretUnreadable(Exception):
     """No key of this site decrypts the secret: SECRET_KEY was changed without a fallback."""
 
 
-def new_webhook_signing_secret() -> str:
+def generate_secret() -> str:
     """Return a random secret: whsec_ and 32 bytes in base64."""
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def encrypt_webhook_signing_secret(secret: str, endpoint_id: UUID) -> bytes:
-    """Encrypt an endpoint's secret; the result begins with `webhook_signing_key_tag`."""
-    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _webhook_signing_cipher(settings.SECRET_KEY)
-    return (
-        webhook_signing_key_tag()
-        + nonce
-        + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
-    )
+def encrypt_secret(secret: str, endpoint_id: UUID) -> bytes:
+    """Encrypt an endpoint's secret; the result begins with `signing_key_tag`."""
+    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _cipher(settings.SECRET_KEY)
+    return signing_key_tag() + nonce + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
 
 
-def decrypt_webhook_signing_secret(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
+def decrypt_secret(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
     """Decrypt an endpoint's secret. Raises SecretUnreadable."""
     whole = bytes(sealed)[TAG_BYTES:]
     nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
     for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         with suppress(InvalidTag):
-            return _webhook_signing_cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
+            return _cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
     raise SecretUnreadable
 
 
-def is_webhook_signing_secret_readable(sealed: bytes | memoryview, endpoint_id: UUID) -> bool:
+def is_secret_readable(sealed: bytes | memoryview, endpoint_id: UUID) -> bool:
     """Tell whether a key of this site decrypts the secret."""
     with suppress(SecretUnreadable):
-        decrypt_webhook_signing_secret(sealed, endpoint_id)
+        decrypt_secret(sealed, endpoint_id)
         return True
     return False
 
 
-def webhook_signing_key_tag() -> bytes:
+def signing_key_tag() -> bytes:
     """Return the first bytes of everything that is encrypted under the present key."""
-    return sha256(b"tag" + _derived_webhook_signing_key(settings.SECRET_KEY)).digest()[:TAG_BYTES]
+    return sha256(b"tag" + _derived_key(settings.SECRET_KEY)).digest()[:TAG_BYTES]
 
 
-def webhook_signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
+def sign_delivery(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
     """Return the value of `webhook-signature`: one signature for each secret."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     made = (hmac.digest(b64decode(key.removeprefix(PREFIX)), signed, sha256) for key in keys)
     return " ".join(f"v1,{b64encode(each).decode()}" for each in made)
 
 
-def _webhook_signing_cipher(key: str) -> AESGCM:
-    return AESGCM(_derived_webhook_signing_key(key))
+def _cipher(key: str) -> AESGCM:
+    return AESGCM(_derived_key(key))
 
 
 @lru_cache(maxsize=8)
-def _derived_webhook_signing_key(key: str) -> bytes:
+def _derived_key(key: str) -> bytes:
     derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"next in line: webhook secrets")
     return derive.derive(key.encode())
 
@@ -135,7 +127,7 @@ OffReason = WebhookEndpoint.OffReason
 
 
 @transaction.atomic
-def create_webhook_endpoint(
+def create(
     *,
     company_id: UUID,
     url: str,
@@ -154,53 +146,51 @@ def create_webhook_endpoint(
     theirs = WebhookEndpoint.objects.filter(company_id=company_id)
     same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
     if endpoint_id and (made := same.filter(id=endpoint_id).first()):
-        security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
-        return made, decrypt_webhook_signing_secret(made.secret, made.id)
+        security.info("webhook.secret_shown_again", extra=_log_ids(made))
+        return made, decrypt_secret(made.secret, made.id)
     if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
         raise WebhookAlreadyMade(existing_id=endpoint_id)
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
-    secret, endpoint_id = new_webhook_signing_secret(), endpoint_id or uuid7()
+    secret, endpoint_id = generate_secret(), endpoint_id or uuid7()
     try:
         with transaction.atomic():
             endpoint = WebhookEndpoint.objects.create(
                 id=endpoint_id,
                 company_id=company_id,
-                secret=encrypt_webhook_signing_secret(secret, endpoint_id),
+                secret=encrypt_secret(secret, endpoint_id),
                 **given,
             )
     except IntegrityError:  # another company has taken the id since the look above
         raise WebhookAlreadyMade from None
     endpoint.refresh_from_db()
-    security.info("webhook.created", extra=_webhook_endpoint_ids(endpoint))
+    security.info("webhook.created", extra=_log_ids(endpoint))
     return endpoint, secret
 
 
 @transaction.atomic
-def change_webhook_endpoint(
-    *, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]
-) -> WebhookEndpoint:
+def change(*, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]) -> WebhookEndpoint:
     """Change some of url, description, types and is_active; all or nothing.
 
     When switched on, an endpoint begins without its failures. When it is switched off, waiting
     deliveries fail. Raises WebhookNotFound, WebhookUrlRefused.
     """
-    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+    endpoint = lock(company_id, endpoint_id)
     if "url" in changes:
         changes = changes | {"url": checked_webhook_url(changes["url"])}
     if not changes.get("is_active", True) and endpoint.is_active:
-        _switch_off_webhook_endpoint(endpoint, OffReason.BY_HAND)
+        _switch_off(endpoint, OffReason.BY_HAND)
     elif changes.get("is_active") and not endpoint.is_active:
         changes = changes | {"off_reason": "", "off_at": None, "failures": 0, "rests_until": None}
     if changes:
         WebhookEndpoint.objects.filter(id=endpoint.id).update(**changes)
     endpoint.refresh_from_db()
-    security.info("webhook.changed", extra=_webhook_endpoint_ids(endpoint))
+    security.info("webhook.changed", extra=_log_ids(endpoint))
     return endpoint
 
 
 @transaction.atomic
-def rotate_endpoint_secret(
+def rotate_secret(
     *, company_id: UUID, endpoint_id: UUID, rotation_id: UUID | None = None
 ) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the previous one also signs for a day.
@@ -209,46 +199,46 @@ def rotate_endpoint_secret(
     same call within SHOWN_AGAIN_FOR, before another rotation, returns the same secret; later it
     raises WebhookAlreadyRotated. Raises WebhookNotFound.
     """
-    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+    endpoint = lock(company_id, endpoint_id)
     if rotation_id in endpoint.rotation_ids:
         fresh = WebhookEndpoint.objects.filter(rotated_at__gt=Now() - SHOWN_AGAIN_FOR)
         is_last = rotation_id == endpoint.rotation_ids[-1]
         if not is_last or not fresh.filter(id=endpoint.id).exists():
             raise WebhookAlreadyRotated(existing_id=endpoint.id)
-        security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(endpoint))
-        return endpoint, decrypt_webhook_signing_secret(endpoint.secret, endpoint.id)
-    secret = new_webhook_signing_secret()
-    is_readable = is_webhook_signing_secret_readable(endpoint.secret, endpoint.id)
+        security.info("webhook.secret_shown_again", extra=_log_ids(endpoint))
+        return endpoint, decrypt_secret(endpoint.secret, endpoint.id)
+    secret = generate_secret()
+    is_readable = is_secret_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         old_secret=endpoint.secret if is_readable else None,
         old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
-        secret=encrypt_webhook_signing_secret(secret, endpoint.id),
+        secret=encrypt_secret(secret, endpoint.id),
         rotation_ids=[*endpoint.rotation_ids, rotation_id or uuid7()][-KEPT_ROTATIONS:],
         rotated_at=Now(),
     )
     endpoint.refresh_from_db()
-    security.info("webhook.secret_rotated", extra=_webhook_endpoint_ids(endpoint))
+    security.info("webhook.secret_rotated", extra=_log_ids(endpoint))
     return endpoint, secret
 
 
 @transaction.atomic
-def delete_webhook_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
+def delete(*, company_id: UUID, endpoint_id: UUID) -> None:
     """Delete an endpoint with its secrets; its deliveries are removed by age.
 
     Raises WebhookNotFound.
     """
-    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+    endpoint = lock(company_id, endpoint_id)
     endpoint.delete()
-    security.info("webhook.deleted", extra=_webhook_endpoint_ids(endpoint))
+    security.info("webhook.deleted", extra=_log_ids(endpoint))
 
 
-def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
+def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
     """Send a `webhook.test`, whatever types the endpoint wants. Raises WebhookNotFound, WebhookOff.
 
     Must not be called inside a transaction.
     """
     with transaction.atomic():
-        endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+        endpoint = lock(company_id, endpoint_id)
         if not endpoint.is_active:
             raise WebhookOff
         clock = read_company_clock(company_id)
@@ -265,20 +255,20 @@ def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDeli
             body=test.body(is_test=clock.is_test),
             next_attempt_at=Now(),
         )
-        make_webhook_endpoint_due(endpoint.id)
-    wake_webhook_queue()
+        make_due(endpoint.id)
+    queue.wake()
     delivery.refresh_from_db()
     return delivery
 
 
 @transaction.atomic
-def reencrypt_endpoint_secrets() -> int:
+def reencrypt_secrets() -> int:
     """Re-encrypt secrets that an earlier key encrypted; return how many endpoints.
 
     So a fallback can be removed after a while. A secret that no key decrypts stays as it is; the
     endpoint's other secret is still re-encrypted.
     """
-    tag, columns = webhook_signing_key_tag(), ("secret", "old_secret")
+    tag, columns = signing_key_tag(), ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
         where=["substr(secret, 1, %s) <> %s OR substr(old_secret, 1, %s) <> %s"],
         params=[TAG_BYTES, tag] * 2,
@@ -290,8 +280,8 @@ def reencrypt_endpoint_secrets() -> int:
             sealed = getattr(endpoint, column)
             if sealed is not None and bytes(sealed[:TAG_BYTES]) != tag:
                 with suppress(SecretUnreadable):
-                    secret = decrypt_webhook_signing_secret(sealed, endpoint.id)
-                    anew[column] = encrypt_webhook_signing_secret(secret, endpoint.id)
+                    secret = decrypt_secret(sealed, endpoint.id)
+                    anew[column] = encrypt_secret(secret, endpoint.id)
         if anew:
             WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1
@@ -299,27 +289,27 @@ def reencrypt_endpoint_secrets() -> int:
 
 
 @transaction.atomic
-def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
+def switch_off(endpoint_id: UUID, reason: OffReason) -> None:
     """Switch an endpoint off because of its answers, and tell the company's owners."""
     endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
     if endpoint is not None and endpoint.is_active:
-        _switch_off_webhook_endpoint(endpoint, reason)
-        email_alert_to_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
-        facts = _webhook_endpoint_ids(endpoint) | {"reason": str(reason)}
+        _switch_off(endpoint, reason)
+        email_alert(endpoint.company_id, ALERT, about=f"{endpoint.id}")
+        facts = _log_ids(endpoint) | {"reason": str(reason)}
         security.warning("webhook.switched_off", extra=facts)
 
 
-def _switch_off_webhook_endpoint(endpoint: WebhookEndpoint, reason: OffReason) -> None:
+def _switch_off(endpoint: WebhookEndpoint, reason: OffReason) -> None:
     record_change(
         ChangeKind.WEBHOOK_SWITCHED_OFF, company_id=endpoint.company_id, webhook_id=endpoint.id
     )
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         is_active=False, off_reason=reason, off_at=Now(), next_due_at=Now()
     )
-    transaction.on_commit(wake_webhook_queue, robust=True)
+    transaction.on_commit(queue.wake, robust=True)
 
 
-def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+def lock(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     """Lock an endpoint of a company. Raises WebhookNotFound."""
     theirs = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id)
     found = theirs.select_for_update(no_key=True).first()
@@ -328,7 +318,7 @@ def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpo
     return found
 
 
-def _webhook_endpoint_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
+def _log_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
     """Return the security log's fields of an endpoint: not its URL, which may hold a token."""
     return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}
 
@@ -340,9 +330,7 @@ def _webhook_endpoint_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
 MOST_ATTEMPTS_SHOWN = 100
 
 
-def read_webhook_endpoints(
-    company_id: UUID, *, after: UUID | None, limit: int
-) -> Page[WebhookEndpoint]:
+def read_page(company_id: UUID, *, after: UUID | None, limit: int) -> Page[WebhookEndpoint]:
     """Return the company's endpoints, newest first."""
     rows = WebhookEndpoint.objects.filter(company_id=company_id)
     if after:
@@ -350,7 +338,7 @@ def read_webhook_endpoints(
     return Page.cut(list(rows.order_by("-id")[: limit + 1]), limit)
 
 
-def read_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+def read(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     """Return an endpoint of the company. Raises WebhookNotFound."""
     found = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id).first()
     if found is None:
@@ -358,7 +346,7 @@ def read_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoin
     return found
 
 
-def read_webhook_deliveries(
+def read_deliveries(
     endpoint: WebhookEndpoint,
     *,
     state: str | None = None,
@@ -378,7 +366,7 @@ def read_webhook_deliveries(
     return Page.cut(list(rows[: limit + 1]), limit)
 
 
-def read_webhook_delivery(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
+def read_delivery(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
     """Return a delivery to an endpoint. Raises WebhookDeliveryNotFound."""
     found = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id).first()
     if found is None:
@@ -386,7 +374,7 @@ def read_webhook_delivery(endpoint: WebhookEndpoint, delivery_id: UUID) -> Webho
     return found
 
 
-def read_webhook_attempts(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
+def read_attempts(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
     """Return the attempts of deliveries, newest first; at most MOST_ATTEMPTS_SHOWN."""
     found = WebhookAttempt.objects.filter(delivery_id__in=delivery_ids)
     return list(found.order_by("-number", "-id")[:MOST_ATTEMPTS_SHOWN])
@@ -403,27 +391,25 @@ MOST_REDELIVERED, AT_ONCE = 100_000, 1_000
 State = WebhookDelivery.State
 
 
-def redeliver_one_webhook(
-    *, company_id: UUID, endpoint_id: UUID, delivery_id: UUID
-) -> WebhookDelivery:
+def redeliver_one(*, company_id: UUID, endpoint_id: UUID, delivery_id: UUID) -> WebhookDelivery:
     """Send a delivery again at once, in a new round of attempts, under the same `webhook-id`.
 
     One that waits is tried now. Raises WebhookNotFound, WebhookDeliveryNotFound, WebhookOff. Must
     not be called inside a transaction.
     """
     with transaction.atomic():
-        endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+        endpoint = lock(company_id, endpoint_id)
         if not endpoint.is_active:
             raise WebhookOff
         theirs = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id)
         if not _begin_redelivery_round(theirs):
             raise WebhookDeliveryNotFound
-        make_webhook_endpoint_due(endpoint.id)
-    wake_webhook_queue()
+        make_due(endpoint.id)
+    queue.wake()
     return theirs.get()
 
 
-def start_redelivering_webhooks(
+def start_redelivering(
     *, company_id: UUID, endpoint_id: UUID, since: datetime, producer: str = ""
 ) -> Enqueued:
     """Start a task that sends all failed deliveries again that were created since a time.
@@ -431,13 +417,13 @@ def start_redelivering_webhooks(
     Raises WebhookNotFound, WebhookOff.
     """
     with transaction.atomic():
-        if not locked_webhook_endpoint(company_id, endpoint_id).is_active:
+        if not lock(company_id, endpoint_id).is_active:
             raise WebhookOff
         payload = {"endpoint_id": str(endpoint_id), "since": since.isoformat()}
         return enqueue(REDELIVER, payload, owner_id=company_id, producer=producer)
 
 
-def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: datetime) -> int:
+def redeliver_failed(*, company_id: UUID, endpoint_id: UUID, since: datetime) -> int:
     """Send failed deliveries again, oldest first, at most MOST_REDELIVERED; return how many.
 
     Raises WebhookNotFound. An endpoint that is switched off in the meantime gets no more.
@@ -445,7 +431,7 @@ def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: dat
     sent = 0
     while sent < MOST_REDELIVERED:
         with transaction.atomic():
-            endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+            endpoint = lock(company_id, endpoint_id)
             failed = WebhookDelivery.objects.filter(
                 endpoint_id=endpoint.id, state=State.FAILED, created_at__gte=since
             )
@@ -453,8 +439,8 @@ def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: dat
             if not ids or not endpoint.is_active:
                 break
             _begin_redelivery_round(WebhookDelivery.objects.filter(id__in=ids, state=State.FAILED))
-            make_webhook_endpoint_due(endpoint.id)
-        wake_webhook_queue()
+            make_due(endpoint.id)
+        queue.wake()
         sent += len(ids)
     return sent
 

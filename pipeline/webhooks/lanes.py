@@ -208,7 +208,7 @@ def delay_after_attempt(attempts: int) -> float | None:
     return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311  no secret
 
 
-def seconds_asked_by_receiver(answer: Answer) -> float:
+def requested_pause(answer: Answer) -> float:
     """Return the pause that a receiver asks for in a Retry-After of 429 or 503; 0 if for none.
 
     Either a number of seconds or a date; at most LONGEST_ASKED_SECONDS.

@@ -47,14 +47,14 @@ _OF_TASKS = {
 }
 
 
-def webhook_type_of(event: str) -> str:
+def public_type(event: str) -> str:
     """Return the type of a kind of event in the log, like `job.opened` or `application.applied`."""
     return f"{'job' if event in JOB_EVENTS else 'application'}.{event.removeprefix('JOB_').lower()}"
 
 
 # Every type that an endpoint can ask for, in the order in which they are shown, with its meaning.
 TYPES: dict[str, str] = {
-    webhook_type_of(event): each.webhook for event, each in DECLARED.items()
+    public_type(event): each.webhook for event, each in DECLARED.items()
 } | _OF_TASKS
 
 # The types of an event of the engine, by its kind.
@@ -121,23 +121,19 @@ class QueuedOccurrence:
         return as_json(told | {"test": True} if is_test else told)
 
 
-def queue_webhooks_of_events(
-    *, job_id: UUID, company_id: UUID, first_seq: int, last_seq: int
-) -> int:
+def add_events(*, job_id: UUID, company_id: UUID, first_seq: int, last_seq: int) -> int:
     """Queue the events of a job between two seqs, and return how many deliveries that made."""
     made, seq = 0, first_seq
     while seq <= last_seq:
         until = min(last_seq, seq + BATCH - 1)
         events = Event.objects.filter(job_id=job_id, company_id=company_id, seq__range=(seq, until))
-        made += queue_webhooks(
-            company_id, [_webhook_occurrence_of(event) for event in events.order_by("seq")]
-        )
+        made += add(company_id, [_describe_event(event) for event in events.order_by("seq")])
         seq = until + 1
     return made
 
 
 @transaction.atomic
-def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) -> int:
+def add(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) -> int:
     """Queue occurrences for the company's endpoints that want them; return how many are new.
 
     An endpoint gets nothing that happened before it was created.
@@ -159,7 +155,7 @@ def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) ->
     return int(made)
 
 
-def wake_webhook_queue(at: datetime | None = None) -> None:
+def wake(at: datetime | None = None) -> None:
     """Start a task that sends what is due, at that time or now, unless one is waiting already.
 
     Call this after the commit that makes something due: a task that is waiting then has not read
@@ -175,11 +171,11 @@ def wake_webhook_queue(at: datetime | None = None) -> None:
         enqueue(DELIVER, nothing, run_after=due)
 
 
-def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
+def _describe_event(event: Event) -> QueuedOccurrence:
     """Describe an event of the log: ids, codes and numbers, like everything in the log."""
     return QueuedOccurrence(
         source=f"event:{event.job_id}:{event.seq}",
-        type=webhook_type_of(event.event),
+        type=public_type(event.event),
         at=event.at,
         data={
             "company_id": event.company_id,
@@ -195,7 +191,7 @@ def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
     )
 
 
-def make_webhook_endpoint_due(endpoint_id: UUID) -> None:
+def make_due(endpoint_id: UUID) -> None:
     """Make an endpoint due now, even if it rests; the caller has locked it."""
     WebhookEndpoint.objects.filter(id=endpoint_id).update(next_due_at=Now(), rests_until=None)
 
@@ -207,18 +203,18 @@ def make_webhook_endpoint_due(endpoint_id: UUID) -> None:
 FEW_EVENTS, LATER = 50, -10
 
 
-def start_webhook_follow_up() -> None:
+def start_follow_up() -> None:
     """Queue deliveries of every change that is written from now on."""
-    write.register_follow_up(webhook_follow_up_tasks)
+    write.register_follow_up(follow_up_tasks)
 
 
-def webhook_follow_up_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
+def follow_up_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     """Return the task that queues these events, if an endpoint of the company wants any of them."""
     wanted = job.webhook_types
     if not wanted or not entries:
         return []
     if ALL_WEBHOOKS not in wanted and not any(
-        webhook_type_of(each.event) in wanted for each in entries
+        public_type(each.event) in wanted for each in entries
     ):
         return []
     payload = {
@@ -242,7 +238,7 @@ _PLACE = 1
 
 
 @transaction.atomic
-def queue_webhooks_of_task_events() -> tuple[int, bool, bool]:
+def add_task_events() -> tuple[int, bool, bool]:
     """Queue the next events of companies' tasks.
 
     Return how many deliveries that made, whether more can be read now, and whether more may come
@@ -253,10 +249,10 @@ def queue_webhooks_of_task_events() -> tuple[int, bool, bool]:
     asking = WebhookEndpoint.objects.filter(Q(types=[]) | Q(types__overlap=_NAMES), is_active=True)
     if place is None or not asking.exists():
         WebhookTaskPlace.objects.update_or_create(
-            id=_PLACE, defaults=asdict(events.newest_event_position())
+            id=_PLACE, defaults=asdict(events.newest_position())
         )
         return 0, False, False
-    found, following = events.events_since(
+    found, following = events.read_since(
         events.Position(place.after, place.settled, place.settles_at),
         kinds=TYPES_OF_TASK_EVENT,
         limit=TASK_EVENTS_BATCH,
@@ -269,13 +265,13 @@ def queue_webhooks_of_task_events() -> tuple[int, bool, bool]:
         type__key__in=COMPANY_TYPES,
     )
     return (
-        _queue_read_task_events(found),
+        _add_read_events(found),
         len(found) == TASK_EVENTS_BATCH,
         bool(found) or under_way.exists(),
     )
 
 
-def _queue_read_task_events(found: list[TaskEvent]) -> int:
+def _add_read_events(found: list[TaskEvent]) -> int:
     tasks = Task.objects.select_related("type").in_bulk({event.task_id for event in found})
     told: dict[UUID, list[QueuedOccurrence]] = defaultdict(list)
     for event in found:
@@ -292,4 +288,4 @@ def _queue_read_task_events(found: list[TaskEvent]) -> int:
                     data={"company_id": task.owner_id, **facts, "event": event.kind},
                 )
             )
-    return sum(queue_webhooks(company_id, occurrences) for company_id, occurrences in told.items())
+    return sum(add(company_id, occurrences) for company_id, occurrences in told.items())

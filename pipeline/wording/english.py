@@ -23,16 +23,16 @@ def isolated(name: str) -> str:
 
     Only names with letters from right to left need the two invisible characters.
     """
-    plain = without_reordering(name)
+    plain = strip_reordering(name)
     return f"{_ISOLATE}{plain}{_END_OF_ISOLATE}" if reads_from_the_right(plain) else plain
 
 
-def without_isolates(text: str) -> str:
+def strip_isolates(text: str) -> str:
     """Return a text for one line of its own, such as a subject, without what `isolated` adds."""
     return text.replace(_ISOLATE, "").replace(_END_OF_ISOLATE, "")
 
 
-def without_reordering(name: str) -> str:
+def strip_reordering(name: str) -> str:
     """Return a name without characters that reorder the text after them."""
     return name.translate(_REORDERING)
 
@@ -52,12 +52,12 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {plural(number, one, many)}"
 
 
-def count_in_words(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun, up to ten in words: one place, 12 places."""
-    return f"{number_in_words(number)} {plural(number, one, many)}"
+    return f"{format_number(number)} {plural(number, one, many)}"
 
 
-def number_in_words(number: int) -> str:
+def format_number(number: int) -> str:
     """Return a number, up to ten in words: no, one, ten, 11."""
     return _SMALL[number] if number < len(_SMALL) else f"{number:,}"
 
@@ -111,9 +111,7 @@ def single_unit_duration(seconds: int) -> str:
     return "0"
 
 
-def time_in_words(
-    moment: datetime | str | None, zone: tzinfo = UTC, *, seconds: bool = False
-) -> str:
+def format_time(moment: datetime | str | None, zone: tzinfo = UTC, *, seconds: bool = False) -> str:
     """Return a time with its zone, rounded down to the minute so that no deadline looks later.
 
     `seconds`: to the second, where several times lie within minutes.
@@ -126,22 +124,22 @@ def time_in_words(
     day, clock = f"{at.day} {at:%B %Y}", f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
     if str(zone) == "UTC":
         return f"{clock} UTC on {day}"
-    return f"{clock} on {day} ({zone_in_words(zone)})"
+    return f"{clock} on {day} ({format_zone(zone)})"
 
 
-def time_here_and_in_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:
+def time_here_and_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:
     """Return a time in words in a zone and in UTC; once, if that is the zone."""
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
     here, there = moment.astimezone(zone), moment.astimezone(UTC)
-    words = time_in_words(moment, zone)
+    words = format_time(moment, zone)
     if here.utcoffset() == there.utcoffset():
         return words
     if here.date() == there.date():
         return f"{words}, {there:%H:%M} UTC"
-    return f"{words}, {time_in_words(moment)}"
+    return f"{words}, {format_time(moment)}"
 
 
-def zone_in_words(zone: tzinfo | None) -> str:
+def format_zone(zone: tzinfo | None) -> str:
     """Return the place in a zone's name: New York for America/New_York."""
     return str(zone).rpartition("/")[2].replace("_", " ")

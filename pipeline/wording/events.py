@@ -211,7 +211,7 @@ UNFILLED_SEATS: dict[JobStatus, str] = {
 }
 
 
-def words_of_event(event: Loggable) -> EventWords:
+def find_words(event: Loggable) -> EventWords:
     """Return the words of a log event, by its outcome or its wish if these differ."""
     declared = DECLARED[EventType(event.event)]
     what: str | None = event.outcome
@@ -227,7 +227,7 @@ def reason_word_choices() -> list[tuple[str, str]]:
     return [(reason.value, capitalized(REASON_WORDS[reason])) for reason in CHOSEN_REASONS]
 
 
-def status_event_words(word: str) -> str:
+def label_status(word: str) -> str:
     """Return the label of a status or an outcome. An unknown word is made readable."""
     found = STATUS_WORDS.get(word)
     return found.label if found else str(word).replace("_", " ").capitalize()
@@ -280,7 +280,7 @@ PROBLEM_WORDS: dict[str, str] = {
 }
 
 
-def email_problem_in_words(code: str) -> str:
+def describe_email_problem(code: str) -> str:
     """Return why an email was not delivered; a number is the mail server's own code."""
     if code.isdecimal():
         return f"The recipient’s mail server refused it (code {code}). Check the address."

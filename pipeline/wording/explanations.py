@@ -10,12 +10,7 @@ from datetime import UTC, datetime, tzinfo
 
 from jobs.policies import Policy
 from pipeline.domain.states import Outcome, Status
-from pipeline.wording.english import (
-    count_in_words,
-    long_duration,
-    plural,
-    time_in_words,
-)
+from pipeline.wording.english import format_count, format_time, long_duration, plural
 from pipeline.wording.events import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
 
@@ -204,7 +199,7 @@ def _explain_misses_allowed(policy: Policy) -> str:
         return "However many deadlines you miss, you stay in line."
     if policy.max_decays == 0:
         return "The first missed deadline ends the application; you can apply again, further back."
-    kept = count_in_words(policy.max_decays, "missed deadline")
+    kept = format_count(policy.max_decays, "missed deadline")
     return (
         f"After {kept} you are still in line; one more ends the application. You can apply again,"
         " but the misses still count."
@@ -217,7 +212,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if not standing.is_verified:
         return (
             "You can’t be offered a seat until your email address is verified. If it is not"
-            f" verified by {time_in_words(standing.verify_by, zone)}, the application ends. That"
+            f" verified by {format_time(standing.verify_by, zone)}, the application ends. That"
             " does not count as a miss."
         )
     window = long_duration(standing.policy.acknowledgment_window_seconds)
@@ -227,7 +222,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.pass_next:
         turn = "You keep your place in line."
     elif standing.is_accepting:
-        until = time_in_words(standing.accept_until, zone)
+        until = format_time(standing.accept_until, zone)
         turn = (
             f"You keep your place in line. If your turn comes before {until}, the seat is yours at"
             f" once: you said yes. If it comes later, {emailed}"
@@ -235,7 +230,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.draw_at:
         turn = (
             "There is nothing to do. The order of everyone in line is drawn by lot at"
-            f" {time_in_words(standing.draw_at, zone)}. Then your place appears here, and the"
+            f" {format_time(standing.draw_at, zone)}. Then your place appears here, and the"
             " people at the front are offered the seats. Anyone in line can check the draw."
         )
     elif standing.job_status == "PAUSED":
@@ -247,17 +242,17 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
     """Say when the person is offered no seat, after a miss or as they asked."""
     turn = ""
     if standing.is_cooling:
-        until = time_in_words(standing.eligible_at, zone)
+        until = format_time(standing.eligible_at, zone)
         why = "you passed a turn" if standing.passed_at else "you missed a deadline"
         turn += f" Because {why}, you are not offered a seat before {until}."
     if standing.is_deferring:
-        until = time_in_words(standing.not_before, zone)
+        until = format_time(standing.not_before, zone)
         turn += (
             f" You asked not to be offered a seat until {until}. Seats that open earlier go to"
             " people behind you."
         )
     if standing.is_accepting and standing.draw_at:
-        until = time_in_words(standing.accept_until, zone)
+        until = format_time(standing.accept_until, zone)
         turn += f" If your turn comes before {until}, the seat is yours at once: you said yes."
     if standing.pass_next:
         turn += " You pass your next turn: that seat goes to the person behind you."
@@ -275,7 +270,7 @@ def _explain_loss(standing: ExplainedStanding) -> str:
     elif left == 0:
         after = "The next miss after that ends the application."
     else:
-        times = count_in_words(left, "more deadline", "more deadlines")
+        times = format_count(left, "more deadline", "more deadlines")
         after = f"You could then miss {times}; the one after that would end the application."
     pause = long_duration(policy.cooldown_seconds)
     behind = _explain_place_behind(policy, misses)

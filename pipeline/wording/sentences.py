@@ -27,13 +27,7 @@ from pipeline.domain.states import (
     Reason,
 )
 from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
-from pipeline.wording.english import (
-    capitalized,
-    count,
-    long_duration,
-    plural,
-    time_in_words,
-)
+from pipeline.wording.english import capitalized, count, format_time, long_duration, plural
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
@@ -70,7 +64,7 @@ SENTENCES: dict[tuple[EventType, What], str] = {
 }
 
 
-def sentence(
+def compose(
     event: DescribedEvent, reader: Reader, zone: tzinfo = UTC, *, cause: str | None = None
 ) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen.
@@ -79,7 +73,7 @@ def sentence(
     """
     words = reader.value
     reason = event.data.get("reason")
-    seconds, quiet = _are_times_of_sentence_near(event), event.data.get(TIME_ZONE, "")
+    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     facts = {
         "applied": (
@@ -88,21 +82,21 @@ def sentence(
             else f"{words['They']} applied"
         ),
         "Their": capitalized(words["their"]),
-        "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
+        "deadline": format_time(event.data.get("deadline"), zone, seconds=seconds),
         "quiet": quiet and f" Quiet hours ({quiet} time) don’t count.",
-        "verify_by": time_in_words(event.data.get("verify_by"), zone),
-        **{name: time_in_words(event.data.get(name), zone) for name in TIMED_WISHES},
-        "accepted_until": time_in_words(event.data.get(ACCEPTED_UNTIL), zone),
-        "missed": time_in_words(event.effective_at, zone, seconds=seconds),
-        "cooldown": _sentence_of_cooldown(event, words, zone),
-        "loss": _sentence_of_loss(event.data.get("places", 0), words),
+        "verify_by": format_time(event.data.get("verify_by"), zone),
+        **{name: format_time(event.data.get(name), zone) for name in TIMED_WISHES},
+        "accepted_until": format_time(event.data.get(ACCEPTED_UNTIL), zone),
+        "missed": format_time(event.effective_at, zone, seconds=seconds),
+        "cooldown": _cooldown_note(event, words, zone),
+        "loss": _loss_note(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
         "why_back": CONTEST_REASON_WORDS.get(reason, ""),
         "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
-        "answer_by": time_in_words(event.data.get(ANSWER_BY), zone),
-        "given": time_in_words(event.data.get("missed"), zone),
-        "planned": time_in_words(event.effective_at, zone),
+        "answer_by": format_time(event.data.get(ANSWER_BY), zone),
+        "given": format_time(event.data.get("missed"), zone),
+        "planned": format_time(event.effective_at, zone),
         "drawn": count(event.data.get("drawn", 0), "application"),
         "moved": long_duration(event.data.get("seconds", 0)),
     }
@@ -123,7 +117,7 @@ def sentence(
 _FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, *WISHES)
 
 
-def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
+def _are_times_near(event: DescribedEvent) -> bool:
     """Tell whether an event's times are too close to tell apart by the minute."""
     if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
         return False
@@ -132,16 +126,16 @@ def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
     return any(timedelta(0) <= gap < NEAR for gap in gaps)
 
 
-def _sentence_of_cooldown(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo) -> str:
+def _cooldown_note(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo) -> str:
     eligible_at = event.data.get("eligible_at")
     if eligible_at is None:
         return ""
-    until = time_in_words(eligible_at, zone, seconds=_are_times_of_sentence_near(event))
+    until = format_time(eligible_at, zone, seconds=_are_times_near(event))
     after = "a pass" if "passed_at" in event.data else "a miss"
     return f" After {after}, {words['they']} cannot be promoted again before {until}."
 
 
-def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:
+def _loss_note(places: int, words: Mapping[str, str]) -> str:
     back = f"{words['They']} went to the back of the line"
     if not places:
         return back

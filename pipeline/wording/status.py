@@ -10,7 +10,7 @@ from math import ceil
 from typing import Protocol
 
 from pipeline.domain.states import EventType
-from pipeline.wording.english import capitalized, count_in_words, number_in_words, people, plural
+from pipeline.wording.english import capitalized, format_count, format_number, people, plural
 
 LATELY = timedelta(hours=1)  # after a promotion, in which a line still counts as moving
 
@@ -97,12 +97,12 @@ class PromotionStatus:
     tone: str = "plain"
 
 
-def status_of_promotion(facts: PromotionFacts) -> PromotionStatus:
+def explain_promotion(facts: PromotionFacts) -> PromotionStatus:
     """Return the status for the first cause that applies. Every state has one."""
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 
-def _status_of_draft(_facts: PromotionFacts) -> PromotionStatus:
+def _draft(_facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAFT,
         "The job is a draft.",
@@ -112,7 +112,7 @@ def _status_of_draft(_facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_while_closing_out(facts: PromotionFacts) -> PromotionStatus:
+def _closing_out(facts: PromotionFacts) -> PromotionStatus:
     left = facts.waiting + facts.pending
     return PromotionStatus(
         Cause.CLOSING_OUT,
@@ -124,7 +124,7 @@ def _status_while_closing_out(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_of_closed_job(facts: PromotionFacts) -> PromotionStatus:
+def _closed(facts: PromotionFacts) -> PromotionStatus:
     stays = f"{people(facts.active)} in review {plural(facts.active, 'stays', 'stay')} until you"
     return PromotionStatus(
         Cause.CLOSED,
@@ -134,7 +134,7 @@ def _status_of_closed_job(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_without_worker(facts: PromotionFacts) -> PromotionStatus:
+def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.WORKER_SILENT,
         "The worker that enforces deadlines is not running.",
@@ -148,7 +148,7 @@ def _status_without_worker(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_while_settling(facts: PromotionFacts) -> PromotionStatus:
+def _settling(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SETTLING,
         "The line is being settled.",
@@ -159,7 +159,7 @@ def _status_while_settling(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_while_paused(facts: PromotionFacts) -> PromotionStatus:
+def _paused(facts: PromotionFacts) -> PromotionStatus:
     free = f" {_free_seats(facts)}." if facts.free else ""
     resumed = "Resume it, and it continues where it stopped."
     if facts.free and facts.verified:
@@ -170,12 +170,12 @@ def _status_while_paused(facts: PromotionFacts) -> PromotionStatus:
         "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
         f" deadlines still run.{free}",
         resumed,
-        *_deadline_status(facts),
+        *_deadline(facts),
         tone="warn",
     )
 
 
-def _status_while_draining(facts: PromotionFacts) -> PromotionStatus:
+def _draining(facts: PromotionFacts) -> PromotionStatus:
     over = facts.held - facts.capacity
     return PromotionStatus(
         Cause.DRAINING,
@@ -185,12 +185,12 @@ def _status_while_draining(facts: PromotionFacts) -> PromotionStatus:
         if facts.verified
         else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
         " seats.",
-        *_deadline_status(facts),
+        *_deadline(facts),
         tone="warn",
     )
 
 
-def _status_without_verified_people(facts: PromotionFacts) -> PromotionStatus:
+def _nobody_verified(facts: PromotionFacts) -> PromotionStatus:
     seats = _free_seats(facts) if facts.free else f"Every seat is taken ({_held_seats(facts)})"
     return PromotionStatus(
         Cause.UNVERIFIED,
@@ -202,7 +202,7 @@ def _status_without_verified_people(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
+def _nobody_waiting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.NOBODY_WAITS,
         "Nobody is waiting.",
@@ -213,7 +213,7 @@ def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
+def _seats_free(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SEATS_FREE,
         f"{_free_seats(facts)}, and nobody is waiting.",
@@ -223,7 +223,7 @@ def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
+def _cooling_down(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
         "Nobody waiting can be promoted yet.",
@@ -235,31 +235,31 @@ def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _status_while_promoting(facts: PromotionFacts) -> PromotionStatus:
+def _promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
         "The line is moving: someone was promoted within the last hour.",
         f"{plural(facts.capacity, 'The seat', 'Every seat')} is taken again ({_held_seats(facts)}),"
         f" and {people(facts.verified)} {plural(facts.verified, 'waits', 'wait')}.",
-        _next_seat_status(facts),
-        *_deadline_status(facts),
+        _next_seat(facts),
+        *_deadline(facts),
         tone="good",
     )
 
 
-def _status_without_free_seat(facts: PromotionFacts) -> PromotionStatus:
+def _full(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.NO_SEAT_FREE,
         "No seat is free.",
         f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
         f" {_held_seats(facts)}.",
-        _next_seat_status(facts) + ("" if facts.pending else " Nothing happens until then."),
-        *_deadline_status(facts),
+        _next_seat(facts) + ("" if facts.pending else " Nothing happens until then."),
+        *_deadline(facts),
         tone="plain" if facts.pending else "warn",
     )
 
 
-def _next_seat_status(facts: PromotionFacts) -> str:
+def _next_seat(facts: PromotionFacts) -> str:
     own = "A seat opens when you decide on someone in review"
     if not facts.pending:
         return f"{own}, or {plural(facts.active, 'if that person', 'when one of them')} withdraws."
@@ -268,7 +268,7 @@ def _next_seat_status(facts: PromotionFacts) -> str:
     return f"{own}, or when a deadline passes."
 
 
-def _deadline_status(facts: PromotionFacts) -> tuple[str, datetime | None]:
+def _deadline(facts: PromotionFacts) -> tuple[str, datetime | None]:
     if facts.pending and facts.first_deadline:
         return "The next deadline is", facts.first_deadline
     return "", None
@@ -286,26 +286,26 @@ def _free_seats(facts: PromotionFacts) -> str:
 
 # The causes, in the order in which they are checked.
 _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., PromotionStatus]]] = [
-    (lambda f: f.status == "DRAFT", _status_of_draft),
-    (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _status_while_closing_out),
-    (lambda f: f.status == "CLOSED", _status_of_closed_job),
-    (lambda f: f.overdue_since and not f.worker_alive, _status_without_worker),
-    (lambda f: f.overdue_since, _status_while_settling),
-    (lambda f: f.status == "PAUSED", _status_while_paused),
-    (lambda f: f.held > f.capacity, _status_while_draining),
-    (lambda f: f.unverified and not f.verified, _status_without_verified_people),
-    (lambda f: f.free and not f.waiting, _status_with_free_seats),
-    (lambda f: not f.waiting, _status_without_waitlist),
-    (lambda f: f.free, _status_during_cool_downs),
-    (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _status_while_promoting),
-    (lambda _: True, _status_without_free_seat),
+    (lambda f: f.status == "DRAFT", _draft),
+    (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
+    (lambda f: f.status == "CLOSED", _closed),
+    (lambda f: f.overdue_since and not f.worker_alive, _worker_silent),
+    (lambda f: f.overdue_since, _settling),
+    (lambda f: f.status == "PAUSED", _paused),
+    (lambda f: f.held > f.capacity, _draining),
+    (lambda f: f.unverified and not f.verified, _nobody_verified),
+    (lambda f: f.free and not f.waiting, _seats_free),
+    (lambda f: not f.waiting, _nobody_waiting),
+    (lambda f: f.free, _cooling_down),
+    (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _promoting),
+    (lambda _: True, _full),
 ]
 
 
 # Reason why nobody is being promoted before the order of a line is drawn by lot. Pure.
 
 
-def status_before_draw(facts: PromotionFacts, draw_at: datetime) -> PromotionStatus:
+def describe_pending_draw(facts: PromotionFacts, draw_at: datetime) -> PromotionStatus:
     """Return the status of a job that takes applications and whose draw is still to come."""
     part = (
         f"{facts.waiting:,} {plural(facts.waiting, 'application takes', 'applications take')} part"
@@ -361,12 +361,12 @@ class DescribedProspect(Protocol):
 def describe_prospect(prospect: DescribedProspect) -> str:
     """Say how long people in a place wait, and how often that came true."""
     wait = describe_forecast_wait(prospect.forecast.half, prospect.forecast.most)
-    return f"{wait} {describe_accuracy_of_forecasts(prospect.counted, prospect.share)}".strip()
+    return f"{wait} {describe_forecast_accuracy(prospect.counted, prospect.share)}".strip()
 
 
 def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
     """Say when half and four fifths of the people who stay in line are offered a seat."""
-    half, most = _forecast_wait_in_words(half_seconds), _forecast_wait_in_words(most_seconds)
+    half, most = _format_wait(half_seconds), _format_wait(most_seconds)
     if half == most:
         return f"Most people in your place who stay in line are offered a seat within {most}."
     return (
@@ -375,7 +375,7 @@ def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
     )
 
 
-def describe_accuracy_of_forecasts(counted: int, share: int | None) -> str:
+def describe_forecast_accuracy(counted: int, share: int | None) -> str:
     """Say how many of the last forecasts of a job came true; nothing while there are too few."""
     if share is None:
         return ""
@@ -385,7 +385,7 @@ def describe_accuracy_of_forecasts(counted: int, share: int | None) -> str:
     )
 
 
-def _forecast_wait_in_words(seconds: int) -> str:
+def _format_wait(seconds: int) -> str:
     """Return a duration, rounded up, in the largest unit of which it has at least two."""
     for unit, size in _UNITS:
         if seconds >= 2 * size or unit == "minute":
@@ -417,8 +417,8 @@ def explain_moved_position(change: PlaceChange) -> str:
         return _OWN_CHANGES.get(change.event, "")  # an offer: they wait no longer
     who = "Someone"
     if change.people > 1:
-        who = capitalized(count_in_words(change.people, "person", "people"))
-    by = number_in_words(change.people)
+        who = capitalized(format_count(change.people, "person", "people"))
+    by = format_number(change.people)
     match change.event:
         case EventType.PROMOTED:
             were = plural(change.people, "was", "were")

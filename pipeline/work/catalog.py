@@ -145,10 +145,10 @@ DEMO_TYPES = {"demo.sleep"}
 def catalogued_company_types() -> list[CompanyType]:
     """Return the types that a company may start and this process can check."""
     known = {kind.key for kind in registry.registered_types()}
-    return [each for each in _ALL if each.key in known and not is_switched_off_in_catalog(each.key)]
+    return [each for each in _ALL if each.key in known and not is_switched_off(each.key)]
 
 
-def is_switched_off_in_catalog(key: str) -> bool:
+def is_switched_off(key: str) -> bool:
     """Tell whether a type is a demo type on a site that has switched those off."""
     return key in DEMO_TYPES and not settings.DEMO_TASKS
 
@@ -196,4 +196,4 @@ def stopped_catalogued_types(company_id: UUID | None = None) -> tuple[set[str], 
     found = list(rows.values_list("key", "paused", "breaker"))
     stopped = {key for key, paused, _ in found if paused}
     broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
-    return stopped, broken | {*(control.broken_types_to_control(company_id) if company_id else ())}
+    return stopped, broken | {*(control.broken_types(company_id) if company_id else ())}

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.selectors.pages import Page
-from pipeline.work.start import check_type_to_start, ids_not_owned, limits_of_key
+from pipeline.work.start import check_type, ids_not_owned, read_limits
 from pipeline.work.tasks import owned_tasks
 from tasks import dead_letters
 from tasks.control import find_task
@@ -31,18 +31,18 @@ def replay_company_dead_letter(
 ) -> None:
     """Replay a dead letter of a company, with another payload if one is given.
 
-    Raises what `edit_and_replay_dead_letter` of the engine raises, TypeNotAllowed, and
+    Raises what `dead_letters.edit_and_replay` of the engine raises, TypeNotAllowed, and
     InvalidPayload also for ids in the new payload that are not the company's.
     """
     key = find_task(task_id, owner_id=company_id).type.key
-    check_type_to_start(key, limits_of_key(key_id))
+    check_type(key, read_limits(key_id))
     how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
     if payload is None:
-        dead_letters.replay_dead_letter(task_id, **how)
+        dead_letters.replay(task_id, **how)
         return
     if foreign := ids_not_owned(company_id, [(key, payload)]):
         raise foreign[0]
-    dead_letters.edit_and_replay_dead_letter(task_id, payload, **how)
+    dead_letters.edit_and_replay(task_id, payload, **how)
 
 
 def replay_company_dead_letters(
@@ -58,12 +58,12 @@ def replay_company_dead_letters(
 
     Raises UnknownType, TypeNotAllowed, ConfirmationNeeded.
     """
-    check_type_to_start(key, limits_of_key(key_id))
+    check_type(key, read_limits(key_id))
     how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
-    return dead_letters.replay_dead_letters(key, limit=limit, **how)
+    return dead_letters.replay_type(key, limit=limit, **how)
 
 
-def dead_letters_of(
+def read_dead_letters(
     company_id: UUID, *, type_key: str | None = None, after: UUID | None = None, limit: int
 ) -> Page[Task]:
     """Return a company's dead letters with their types, oldest first."""
@@ -96,7 +96,7 @@ WHERE d.count > 0 GROUP BY k.key ORDER BY max(d.at) DESC
 """
 
 
-def dead_letters_by_type(company_id: UUID) -> list[DeadLettersOfType]:
+def group_dead_letters(company_id: UUID) -> list[DeadLettersOfType]:
     """Return the company's dead letters by type, the type with the newest one first."""
     with connection.cursor() as cursor:
         cursor.execute(_DEAD, {"owner": company_id, "most": MOST_COUNTED + 1})

@@ -14,15 +14,14 @@ from pipeline.selectors.pages import Page
 from pipeline.work.start import (
     TaskRequest,
     TooManySchedules,
-    check_type_to_start,
+    check_type,
     ids_not_owned,
-    limits_of_key,
+    read_limits,
     start_tasks,
 )
 from tasks.enqueue import Enqueued
 from tasks.models import Schedule, Task
 from tasks.scheduling import schedules
-from tasks.scheduling.schedules import save_schedule
 
 # The most schedules that a company can have.
 MOST_SCHEDULES = 100
@@ -48,7 +47,7 @@ _WHEN = ("cron", "zone", "enabled")
 
 
 @transaction.atomic
-def create_company_schedule(
+def create(
     *,
     company_id: UUID,
     plan: Plan,
@@ -70,12 +69,12 @@ def create_company_schedule(
     schedule = Schedule(owner_id=company_id, **{name: getattr(plan, name) for name in FIELDS})
     if schedule_id:
         schedule.id = schedule_id
-    _check_company_schedule(company_id, schedule, key_id)
-    return save_schedule(schedule, actor=actor)
+    _check(company_id, schedule, key_id)
+    return schedules.save(schedule, actor=actor)
 
 
 @transaction.atomic
-def change_company_schedule(
+def change(
     *,
     company_id: UUID,
     schedule_id: UUID,
@@ -86,15 +85,15 @@ def change_company_schedule(
     """Change some fields of a plan, all or nothing.
 
     Its next time stays unless the times change. Raises ScheduleNotFound, and the errors of
-    `create_schedule`.
+    `schedules.create`.
     """
-    schedule = _lock_company_schedule(company_id, schedule_id)
+    schedule = _lock(company_id, schedule_id)
     next_at, had_problem = schedule.next_at, bool(schedule.problem)
     for name in FIELDS:
         if name in changes:
             setattr(schedule, name, changes[name])
-    _check_company_schedule(company_id, schedule, key_id)
-    save_schedule(schedule, actor=actor)
+    _check(company_id, schedule, key_id)
+    schedules.save(schedule, actor=actor)
     if not had_problem and not any(name in changes for name in _WHEN):
         schedule.next_at = next_at
         schedule.save(update_fields=["next_at"])
@@ -102,12 +101,12 @@ def change_company_schedule(
 
 
 @transaction.atomic
-def delete_company_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
+def delete(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
     """Delete a schedule. Tasks that it has started remain. Raises ScheduleNotFound."""
-    schedules.delete_schedule(_lock_company_schedule(company_id, schedule_id), actor=actor)
+    schedules.delete(_lock(company_id, schedule_id), actor=actor)
 
 
-def _lock_company_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
+def _lock(company_id: UUID, schedule_id: UUID) -> Schedule:
     """Lock a schedule, so that the scheduler cannot advance it. Raises ScheduleNotFound."""
     theirs = Schedule.objects.filter(owner_id=company_id, id=schedule_id)
     found = theirs.select_for_update().first()
@@ -116,20 +115,18 @@ def _lock_company_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
     return found
 
 
-def _check_company_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
+def _check(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
     """Refuse a type or payload that the company or key may not start.
 
     The engine checks the rest.
     """
-    check_type_to_start(schedule.type_key, limits_of_key(key_id))
+    check_type(schedule.type_key, read_limits(key_id))
     foreign = ids_not_owned(company_id, [(schedule.type_key, schedule.payload)])
     if foreign:
         raise foreign[0]
 
 
-def schedules_of_company(
-    company_id: UUID, *, after: UUID | None = None, limit: int
-) -> Page[Schedule]:
+def read_page(company_id: UUID, *, after: UUID | None = None, limit: int) -> Page[Schedule]:
     """Return a company's schedules, newest first."""
     found = Schedule.objects.filter(owner_id=company_id).order_by("-id")
     if after:
@@ -137,7 +134,7 @@ def schedules_of_company(
     return Page.cut(list(found[: limit + 1]), limit)
 
 
-def schedule_of_company(company_id: UUID, schedule_id: UUID) -> Schedule:
+def read(company_id: UUID, schedule_id: UUID) -> Schedule:
     """Return a schedule of a company. Raises ScheduleNotFound."""
     found = Schedule.objects.filter(owner_id=company_id, id=schedule_id).first()
     if found is None:
@@ -145,13 +142,13 @@ def schedule_of_company(company_id: UUID, schedule_id: UUID) -> Schedule:
     return found
 
 
-def run_schedule_now(*, company_id: UUID, schedule_id: UUID, once: UUID, producer: str) -> Enqueued:
+def run_now(*, company_id: UUID, schedule_id: UUID, once: UUID, producer: str) -> Enqueued:
     """Start a schedule's task now; its next time stays.
 
     Repeating it with the same `once` starts nothing more. Raises ScheduleNotFound, and the errors
     of `pipeline.work.start.start_tasks`.
     """
-    schedule = schedule_of_company(company_id, schedule_id)
+    schedule = read(company_id, schedule_id)
     request = TaskRequest(
         schedule.type_key,
         schedule.payload,
@@ -163,7 +160,7 @@ def run_schedule_now(*, company_id: UUID, schedule_id: UUID, once: UUID, produce
     return started
 
 
-def tasks_of_schedule(schedule: Schedule, *, limit: int) -> list[Task]:
+def read_tasks(schedule: Schedule, *, limit: int) -> list[Task]:
     """Return the last tasks that a schedule has started, by itself or by hand, newest first."""
     started = Task.objects.filter(
         owner_id=schedule.owner_id,

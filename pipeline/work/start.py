@@ -12,12 +12,13 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import ApiKey, Job, JobPosting, Scope
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.models import ImportRun, Producer, StoredFile
-from pipeline.web.rate_limit import Rate, Tally, count_against_rate
-from pipeline.work.catalog import COMPANY_TYPES, is_switched_off_in_catalog
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate, Tally
+from pipeline.work.catalog import COMPANY_TYPES, is_switched_off
 from pipeline.work.tasks import count_waiting_tasks
 from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
@@ -66,7 +67,7 @@ def create_limited_key(
     expires_in_days: int | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key of a company with limits. See `create_api_key` and `limit_key`."""
-    row, key = create_api_key(
+    row, key = keys.create(
         company_id=company_id,
         name=name,
         scopes=scopes,
@@ -77,12 +78,12 @@ def create_limited_key(
     return row, key
 
 
-def limits_of_key(key_id: UUID | None) -> Producer | None:
+def read_limits(key_id: UUID | None) -> Producer | None:
     """Return the limits that an owner set for a key, or None without a key or limits."""
     return Producer.objects.filter(key_id=key_id).first() if key_id else None
 
 
-def limits_of_keys(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
+def read_many_limits(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
     """Return the limits of some keys' background work, if set, in one query."""
     return Producer.objects.in_bulk(list(key_ids))
 
@@ -236,11 +237,9 @@ def start_tasks(
     not the company's), PayloadTooLarge, OutOfRange, TypeNotAllowed, Backlogged, RateExceeded,
     TooManyAtOnce; for one of several requests TaskRequestRefused, with its index and the reason.
     """
-    allowed = limits_of_key(key_id)
-    now = database_now() if any(request.run_after for request in requests) else None
-    checked = [
-        _check_task_to_start(request, company_id, producer, allowed, now) for request in requests
-    ]
+    allowed = read_limits(key_id)
+    now = instants.now() if any(request.run_after for request in requests) else None
+    checked = [_check_task(request, company_id, producer, allowed, now) for request in requests]
     foreign = ids_not_owned(company_id, [(request.key, request.payload) for request in requests])
     tasks = []
     for number, task in enumerate(checked):
@@ -248,7 +247,7 @@ def start_tasks(
         if error is not None:
             raise error if len(requests) == 1 else TaskRequestRefused(number, error)
         tasks.append(cast(NewTask, task))
-    _refuse_start_on_overflow(company_id, len(tasks))
+    _refuse_overflow(company_id, len(tasks))
     _count_started_tasks(producer, len(tasks), allowed, on_count)
     enqueued = enqueue_many(tasks)
     for made, request in zip(enqueued, requests, strict=True):
@@ -258,7 +257,7 @@ def start_tasks(
     return enqueued
 
 
-def _check_task_to_start(
+def _check_task(
     request: TaskRequest,
     company_id: UUID,
     producer: str,
@@ -271,7 +270,7 @@ def _check_task_to_start(
     """
     run_after, delay_seconds = request.run_after, request.delay_seconds
     try:
-        check_type_to_start(request.key, allowed)
+        check_type(request.key, allowed)
         spec = registry.find_registered_type(request.key, request.version)
         payload = check_payload(spec, {} if request.payload is None else request.payload)
         if run_after is not None and now is not None:
@@ -296,26 +295,26 @@ def _check_task_to_start(
     )
 
 
-def types_to_start(key_id: UUID | None) -> Container[str]:
+def allowed_types(key_id: UUID | None) -> Container[str]:
     """Return the types that an API key may start, or without a key all that companies may start."""
-    allowed = limits_of_key(key_id)
+    allowed = read_limits(key_id)
     return COMPANY_TYPES if allowed is None or allowed.types is None else allowed.types
 
 
-def check_type_to_start(key: str, allowed: Producer | None = None) -> None:
+def check_type(key: str, allowed: Producer | None = None) -> None:
     """Refuse a type that no company may start, or that this key may not start.
 
     Raises UnknownType (DemoSwitchedOff for a demo type), TypeNotAllowed.
     """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
-    if is_switched_off_in_catalog(key):
+    if is_switched_off(key):
         raise DemoSwitchedOff(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
         raise TypeNotAllowed(key)
 
 
-def _refuse_start_on_overflow(company_id: UUID, more: int) -> None:
+def _refuse_overflow(company_id: UUID, more: int) -> None:
     """Refuse work if the backlog of this company or of all is full. Counts only up to the limit."""
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
     if count_waiting_tasks(company_id, most=own) + more > own:
@@ -339,7 +338,7 @@ def _count_started_tasks(
     rate = Rate(*given)
     if cost > rate.limit:
         raise TooManyAtOnce(count=cost, limit=rate.limit, seconds=rate.seconds)
-    tally = count_against_rate(RATE, producer, rate, cost)
+    tally = rate_limit.count(RATE, producer, rate, cost)
     if on_count is not None:
         on_count(rate, tally)
     if not tally.allowed:
@@ -368,12 +367,12 @@ class Subjects:
     imports: dict[str, Import]
 
 
-def subjects_of(company_id: UUID, tasks: Iterable[Task]) -> Subjects:
+def find_subjects(company_id: UUID, tasks: Iterable[Task]) -> Subjects:
     """Return the subjects of a company's tasks, in at most two queries."""
-    return subjects_of_payloads(company_id, [task.payload for task in tasks])
+    return find_payload_subjects(company_id, [task.payload for task in tasks])
 
 
-def subjects_of_payloads(company_id: UUID, given: Iterable[object]) -> Subjects:
+def find_payload_subjects(company_id: UUID, given: Iterable[object]) -> Subjects:
     """Return the subjects of payloads, in at most two queries."""
     payloads = [payload for payload in given if isinstance(payload, dict)]
     imports = {}

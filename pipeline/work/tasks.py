@@ -39,7 +39,7 @@ def owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
     return found.filter(type__key=type_key) if type_key else found
 
 
-def tasks_of(
+def read_task_page(
     company_id: UUID,
     *,
     status: str | None = None,
@@ -50,19 +50,19 @@ def tasks_of(
 ) -> Page[Task]:
     """Return a company's tasks with their types, newest first. `after` continues after a task.
 
-    `search` is explained at `_search_in_tasks`.
+    `search` is explained at `_search`.
     """
     found = owned_tasks(company_id, type_key).order_by("-id")
     if status:
         found = found.filter(status=status)
     if search:
-        found = _search_in_tasks(company_id, found, search)
+        found = _search(company_id, found, search)
     if after:
         found = found.filter(id__lt=after)
     return Page.cut(list(found[: limit + 1]), limit)
 
 
-def tasks_to_cancel(
+def find_cancellable(
     company_id: UUID, *, status: str | None, type_key: str | None, search: str, newest: UUID | None
 ) -> list[UUID]:
     """Return the ids of a company's waiting and running tasks that match, at most MOST_CANCELLED.
@@ -73,13 +73,13 @@ def tasks_to_cancel(
     if status:
         found = found.filter(status=status)
     if search:
-        found = _search_in_tasks(company_id, found, search)
+        found = _search(company_id, found, search)
     if newest:
         found = found.filter(id__lte=newest)
     return list(found.values_list("id", flat=True)[:MOST_CANCELLED])
 
 
-def _search_in_tasks(company_id: UUID, tasks: QuerySet[Task], text: str) -> QuerySet[Task]:
+def _search(company_id: UUID, tasks: QuerySet[Task], text: str) -> QuerySet[Task]:
     """Find the tasks with this id or idempotency key, label, or job, by its id or in its title.
 
     Only the company's newest MOST_SEARCHED tasks are searched.
@@ -102,12 +102,12 @@ def _search_in_tasks(company_id: UUID, tasks: QuerySet[Task], text: str) -> Quer
     return tasks.filter(wanted)
 
 
-def task_of(company_id: UUID, task_id: UUID) -> Task:
+def read_task(company_id: UUID, task_id: UUID) -> Task:
     """Return a task of a company with its type, in one query. Raises TaskNotFound."""
     return find_task(task_id, owner_id=company_id)
 
 
-def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
+def find_tasks(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
     """Return some tasks of a company with their types, by id, in one query."""
     return owned_tasks(company_id, None).in_bulk(list(ids))
 
@@ -119,7 +119,7 @@ def count_waiting_tasks(company_id: UUID, *, most: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
+def read_running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
     """Return the company's running tasks, most recently started first."""
     held = Task.objects.select_related("type").filter(owner_id=company_id, status__in=HELD)
     return list(held.order_by("-started_at", "-id")[:limit])
@@ -162,7 +162,7 @@ _WORDS = {"worker": "a worker", "system": "the site"}
 _SITES_OWN = ("", "site", "staff", "operator")
 
 
-def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
+def actor_parts(actor: str) -> tuple[str, UUID | None]:
     """Return the kind of an actor of tasks (key, member, schedule, worker or system).
 
     The second part is the actor's id.
@@ -181,28 +181,26 @@ def worker_mark(actor: str) -> str | None:
 
     The same worker has the same mark; its name, which is of our machines, cannot be read from it.
     """
-    if task_actor_parts(actor)[0] != "worker":
+    if actor_parts(actor)[0] != "worker":
         return None
     return salted_hmac("tasks.worker", actor).hexdigest()[:8]
 
 
-def names_of_task_actors(actors: Iterable[str]) -> dict[str, str]:
+def actor_names(actors: Iterable[str]) -> dict[str, str]:
     """Return the names of keys, members and schedules that are actors of tasks, in three queries.
 
     A worker is called just that, and operators are called the site: companies do not see the names
     of our machines and staff.
     """
-    parts = {actor: task_actor_parts(actor) for actor in actors}
+    parts = {actor: actor_parts(actor) for actor in actors}
 
     def task_actor_ids(kind: str) -> list[UUID]:
         return [thing for of, thing in parts.values() if of == kind and thing is not None]
 
     names = {
-        "key": _names_of_task_actors(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
-        "member": _names_of_task_actors(User, "email", "{}", task_actor_ids("member")),
-        "schedule": _names_of_task_actors(
-            Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")
-        ),
+        "key": _read_names(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
+        "member": _read_names(User, "email", "{}", task_actor_ids("member")),
+        "schedule": _read_names(Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")),
     }
     return {
         actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that was deleted")
@@ -210,7 +208,7 @@ def names_of_task_actors(actors: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _names_of_task_actors(
+def _read_names(
     model: type[ApiKey] | type[User] | type[Schedule], column: str, words: str, ids: list[UUID]
 ) -> dict[UUID | None, str]:
     if not ids:
@@ -222,7 +220,7 @@ def _names_of_task_actors(
 # Reads of a task's events, for programs and for people.
 
 
-def task_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
+def read_events(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
     """Return a task's events, oldest first. `after` continues after an event's id."""
     found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
     if after:
@@ -230,15 +228,13 @@ def task_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Pa
     return Page.cut(list(found[: limit + 1]), limit)
 
 
-def last_task_event_id(task_id: UUID) -> int:
+def last_event_id(task_id: UUID) -> int:
     """Return the id of a task's last event; it changes with every event."""
     last = TaskEvent.objects.filter(task_id=task_id).order_by("-id").values_list("id")[:1]
     return next((row[0] for row in last), 0)
 
 
-def task_events_for_people(
-    task_id: UUID, *, after: int | None = None, limit: int
-) -> Page[TaskEvent]:
+def read_shown_events(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
     """Return a task's events for people, oldest first.
 
     Of consecutive progress events, only the last is returned, since long tasks report progress

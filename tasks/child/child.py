@@ -24,13 +24,12 @@ from uuid import UUID
 
 from django.db import close_old_connections, connections
 
-from tasks import registry, tracing
+from tasks import log_context, registry, tracing
 from tasks.child import failure_report
 from tasks.context import Context
 from tasks.errors import Cancelled, Expected
 from tasks.json import as_json
-from tasks.log_context import bound_log_fields
-from tasks.payloads import LARGEST_BYTES, secrets_in_payload
+from tasks.payloads import LARGEST_BYTES, find_secrets
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ class Child:
         self._current = ""
         self._cancelled = False
         self._may_interrupt = self._is_looking = self._was_signalled = False
-        self._rest_bytes = address_space_of_child()
+        self._rest_bytes = mapped_bytes()
 
     def serve(self) -> None:
         """Process messages until the worker is gone or the process has grown too much."""
@@ -92,7 +91,7 @@ class Child:
                 self._call_hooks(*rest)
             received += 1
             if received % LOOK_AFTER_RUNS == 0:
-                grown_bytes = address_space_of_child() - self._rest_bytes
+                grown_bytes = mapped_bytes() - self._rest_bytes
                 if grown_bytes > MOST_GROWTH_BYTES:
                     return  # a fresh child takes over
 
@@ -127,8 +126,8 @@ class Child:
                 self._end_failed_run(spec, payload, context, error, seconds, last=attempt >= most)
                 return
             seconds = time.perf_counter() - begun
-            _call_hook_in_child(spec.hooks.on_success, payload, context)
-            _call_hook_in_child(spec.hooks.on_end, payload, context)
+            _call_hook(spec.hooks.on_success, payload, context)
+            _call_hook(spec.hooks.on_end, payload, context)
             self._write(f'["done","{task}",{seconds:.6f},{text}]\n'.encode())
 
     def _handle(self, spec: registry.TaskSpec, payload: Any, context: Context) -> Any:
@@ -136,7 +135,7 @@ class Child:
         resource.setrlimit(resource.RLIMIT_AS, (most_bytes, NO_LIMIT))
         try:
             self._may_interrupt = True
-            _call_hook_in_child(spec.hooks.on_start, payload, context)
+            _call_hook(spec.hooks.on_start, payload, context)
             return spec.run(payload, context)
         finally:
             self._may_interrupt = False
@@ -152,17 +151,17 @@ class Child:
         *,
         last: bool,
     ) -> None:
-        end = failure_report.report_failure(
-            error, attempt=context.attempt, secrets=_secrets_in_child(spec, payload)
+        end = failure_report.describe(
+            error, attempt=context.attempt, secrets=_payload_secrets(spec, payload)
         )
         if end["how"] in ("error", "fatal"):
             level = logging.DEBUG if isinstance(error, Expected) else logging.WARNING
             context.logger.log(level, "%s failed: %s", spec.name, end["error"]["message"])
         if self._cancelled or end["how"] == "discard":
-            _call_hook_in_child(spec.hooks.on_end, payload, context)
+            _call_hook(spec.hooks.on_end, payload, context)
         elif last or end["how"] == "fatal":
-            _call_hook_in_child(spec.hooks.on_fail, payload, context)
-            _call_hook_in_child(spec.hooks.on_end, payload, context)
+            _call_hook(spec.hooks.on_fail, payload, context)
+            _call_hook(spec.hooks.on_end, payload, context)
         clean_up_connections()
         self._report(["fail", str(context.task_id), round(seconds, 6), end])
 
@@ -173,15 +172,15 @@ class Child:
         spec = registry.find_registered_type(key, version)
         with self._bind_run(task, spec, "", payload):
             context = self._context(task, attempt, spec, payload, owner)
-            _call_hook_in_child(spec.hooks.on_fail, payload, context)
-            _call_hook_in_child(spec.hooks.on_end, payload, context)
+            _call_hook(spec.hooks.on_fail, payload, context)
+            _call_hook(spec.hooks.on_end, payload, context)
             self._report(["hooked", task])
 
     @contextlib.contextmanager
     def _bind_run(self, task: str, spec: registry.TaskSpec, request: str, payload: Any) -> Any:
         given = payload if isinstance(payload, dict) else {}
         ids = {name: given[name] for name in LOGGED_IDS if name in given}
-        with bound_log_fields(task_id=task, task_type=spec.name, request_id=request, **ids):
+        with log_context.bound_fields(task_id=task, task_type=spec.name, request_id=request, **ids):
             yield
         self._current = ""
         if signal.getsignal(signal.SIGTERM) != self._interrupt:
@@ -197,7 +196,7 @@ class Child:
             report=self._report,
             is_cancelled=self._is_cancelled,
             owner_id=UUID(owner) if owner else None,
-            secrets=_secrets_in_child(spec, payload),
+            secrets=_payload_secrets(spec, payload),
         )
 
     def _is_cancelled(self) -> bool:
@@ -237,7 +236,7 @@ class Child:
             line = line[os.write(self._results, line) :]
 
 
-def _call_hook_in_child(hook: registry.Hook | None, payload: Any, context: Context) -> None:
+def _call_hook(hook: registry.Hook | None, payload: Any, context: Context) -> None:
     if hook is not None:
         try:
             hook(payload, context)
@@ -245,11 +244,11 @@ def _call_hook_in_child(hook: registry.Hook | None, payload: Any, context: Conte
             log.exception("a hook failed")
 
 
-def _secrets_in_child(spec: registry.TaskSpec, payload: Any) -> list[str]:
-    return secrets_in_payload(spec.schema, payload) if spec.has_secrets else []
+def _payload_secrets(spec: registry.TaskSpec, payload: Any) -> list[str]:
+    return find_secrets(spec.schema, payload) if spec.has_secrets else []
 
 
-def run_child(messages: socket.socket, results: int) -> NoReturn:
+def run(messages: socket.socket, results: int) -> NoReturn:
     """Run as a child in a freshly forked process, until the worker ends."""
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
@@ -266,7 +265,7 @@ def run_child(messages: socket.socket, results: int) -> NoReturn:
     os._exit(status)
 
 
-def address_space_of_child() -> int:
+def mapped_bytes() -> int:
     """Return the memory that this process has mapped; 0 where the system does not report it."""
     if not STATM.exists():
         return 0

@@ -6,12 +6,12 @@ import traceback
 from typing import Any
 
 from tasks.errors import Cancelled, Discard, Fatal, Retry
-from tasks.payloads import hide_payload_secrets
+from tasks.payloads import hide_secrets
 
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 500, 6_000  # characters
 
 
-def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[str, Any]:
+def describe(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[str, Any]:
     """Describe a handler's exception: the kind of failure (`how`) and the error.
 
     `how` is error, retry, fatal or discard.
@@ -31,25 +31,25 @@ def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) ->
     return {
         "how": how,
         "after_seconds": getattr(error, "after_seconds", None) if how == "retry" else None,
-        "error": failure_entry(
+        "error": build_entry(
             name=kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}",
-            message=hide_payload_secrets(message, secrets),
+            message=hide_secrets(message, secrets),
             attempt=attempt,
-            trace=hide_payload_secrets("".join(traceback.format_exception(error)), secrets),
+            trace=hide_secrets("".join(traceback.format_exception(error)), secrets),
         ),
     }
 
 
-def failure_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[str, Any]:
+def build_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[str, Any]:
     """Return an entry for a task's `errors`. Long texts are cut; a traceback keeps its end."""
     return {
         "class": name,
-        "message": _clean_failure_text(message)[:LONGEST_MESSAGE],
+        "message": _clean_text(message)[:LONGEST_MESSAGE],
         "attempt": attempt,
-        "traceback": _clean_failure_text(trace)[-LONGEST_TRACEBACK:],
+        "traceback": _clean_text(trace)[-LONGEST_TRACEBACK:],
     }
 
 
-def _clean_failure_text(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Remove what PostgreSQL's jsonb refuses: NUL and lone surrogates."""
     return text.replace("\0", "").encode(errors="replace").decode()

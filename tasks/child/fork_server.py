@@ -61,13 +61,13 @@ class ForkServer:
         if verb == "start":
             pid = os.fork()
             if pid == 0:
-                from tasks.child.child import run_child
+                from tasks.child import child
 
                 signal.set_wakeup_fd(-1)
                 for name in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(name, signal.SIG_DFL)
                 self._control.close()
-                run_child(socket.socket(fileno=fds[0]), fds[1])
+                child.run(socket.socket(fileno=fds[0]), fds[1])
             with contextlib.suppress(OSError):
                 os.setpgid(pid, pid)  # the child does this too; either may be first
             self._numbers[pid] = number
@@ -99,7 +99,7 @@ def _kill_forked_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-def run_fork_server() -> None:
+def serve() -> None:
     """Set up Django and load the code, then serve the worker."""
     control = socket.socket(fileno=int(sys.argv[1]))
     gc.disable()  # nearly all that is loaded stays
@@ -116,4 +116,4 @@ def run_fork_server() -> None:
 
 
 if __name__ == "__main__":
-    run_fork_server()
+    serve()

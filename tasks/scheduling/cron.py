@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from tasks import time_zones
 from tasks.errors import BadSchedule
-from tasks.time_zones import is_known_time_zone
 
 _MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
 _DAYS = "SUN MON TUE WED THU FRI SAT".split()
@@ -37,7 +37,7 @@ class CronTimes:
     def __post_init__(self) -> None:
         if len(self.cron.split()) != len(_FIELDS):
             raise BadSchedule(f"{self.cron!r} is not a cron expression of five fields")
-        if not is_known_time_zone(self.zone):
+        if not time_zones.is_known(self.zone):
             raise BadSchedule(f"{self.zone!r} is not a time zone")
         self.after(datetime(2024, 1, 1, tzinfo=UTC))
 
@@ -50,8 +50,7 @@ class CronTimes:
         zone = ZoneInfo(self.zone)
         start = moment.astimezone(zone)
         fields = [
-            _parse_cron_field(*each)
-            for each in zip(self.cron.upper().split(), _FIELDS, strict=True)
+            _parse_field(*each) for each in zip(self.cron.upper().split(), _FIELDS, strict=True)
         ]
         fields[1] = _EVERY_HOUR.sub("*", fields[1])
         names_hours = not fields[1].startswith("*")
@@ -61,7 +60,7 @@ class CronTimes:
             times = CronSim(" ".join(fields), start)
             while True:  # it ends with an error
                 time = next(times)
-                found = _cron_time_in_utc(time, zone) if names_hours else time.astimezone(UTC)
+                found = _utc_time(time, zone) if names_hours else time.astimezone(UTC)
                 if found > moment:
                     return found
         except (CronSimError, OverflowError):
@@ -69,7 +68,7 @@ class CronTimes:
         raise BadSchedule(f"{self.cron!r} is not a cron expression with a next time")
 
 
-def _parse_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
+def _parse_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
     """Rewrite syntax that the library would read differently from existing schedules.
 
     A range may wrap around the end of its field (22-6, FRI-MON). A step from a star (*/2) restricts
@@ -90,7 +89,7 @@ def _parse_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> st
     return ",".join(terms)
 
 
-def _cron_time_in_utc(time: datetime, zone: ZoneInfo) -> datetime:
+def _utc_time(time: datetime, zone: ZoneInfo) -> datetime:
     """Convert a local time to UTC; a time inside a gap becomes the end of the gap."""
     while (found := time.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(
         tzinfo=None, fold=0

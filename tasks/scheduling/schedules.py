@@ -20,7 +20,7 @@ from tasks import registry
 from tasks.advisory_locks import ENSURE_SCHEDULE, SCHEDULE_LEADER
 from tasks.enqueue import enqueue
 from tasks.errors import TaskError, UnknownType
-from tasks.models import Schedule, Status, Task, TaskAct, note_in_audit
+from tasks.models import Schedule, Status, Task, TaskAct, note_action
 from tasks.payloads import check_payload
 from tasks.scheduling.cron import CronTimes
 
@@ -33,7 +33,7 @@ LONGEST_REST_SECONDS = 5.0
 # Most schedules, and about how many tasks, in one transaction: meanwhile the worker does nothing
 # else and its leases run down.
 MOST_AT_ONCE, MOST_TASKS = 100, 200
-# Missed times of one schedule made up in one transaction; the next turn continues.
+# Missed times of one schedule made up in one transaction; the next run continues.
 MOST_MADE_UP = 20
 # Schedules add no tasks for an owner with this many waiting, unless the setting
 # TASK_BACKLOG_PER_COMPANY says otherwise.
@@ -42,7 +42,7 @@ MOST_WAITING = 10_000
 PATIENCE = timedelta(hours=1)
 
 
-def create_schedule(
+def create(
     *, name: str, cron: str, type_key: str, zone: str = "UTC", actor: str = "", **columns: Any
 ) -> Schedule:
     """Create a schedule, which first runs at its next time.
@@ -51,10 +51,10 @@ def create_schedule(
     BadSchedule, UnknownType, InvalidPayload and PayloadTooLarge.
     """
     schedule = Schedule(name=name, cron=cron, type_key=type_key, zone=zone, **columns)
-    return save_schedule(schedule, actor=actor)
+    return save(schedule, actor=actor)
 
 
-def ensure_schedule(
+def ensure(
     name: str,
     cron: str,
     type_key: str,
@@ -65,13 +65,13 @@ def ensure_schedule(
     """Create one of the product's own schedules, without an owner, unless the name exists.
 
     Safe to call at every start, in any number of processes. An existing schedule keeps the changes
-    that people made. Raises the errors of `create_schedule`.
+    that people made. Raises the errors of `create`.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_SCHEDULE])
         found = Schedule.objects.filter(name=name, owner_id=None).first()
-        return found or create_schedule(
+        return found or create(
             name=name,
             cron=cron,
             type_key=type_key,
@@ -82,24 +82,24 @@ def ensure_schedule(
         )
 
 
-def next_times_of_schedule(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
+def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
     """Return the next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
-    times, at, found = CronTimes(cron, zone), _scheduling_clock(), []
+    times, at, found = CronTimes(cron, zone), _database_now(), []
     for _ in range(count):
         at = times.after(at)
         found.append(at)
     return found
 
 
-def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
+def save(schedule: Schedule, *, actor: str = "") -> Schedule:
     """Check and save a new or changed schedule; its next time is computed from now."""
     check_payload(
         registry.find_registered_type(schedule.type_key, schedule.type_version), schedule.payload
     )
-    schedule.next_at = CronTimes(schedule.cron, schedule.zone).after(_scheduling_clock())
+    schedule.next_at = CronTimes(schedule.cron, schedule.zone).after(_database_now())
     schedule.problem = ""
     with transaction.atomic():
-        _note_schedule_act(
+        _note_act(
             What.SCHEDULE_CREATED if schedule._state.adding else What.SCHEDULE_CHANGED,
             schedule,
             actor,
@@ -109,13 +109,13 @@ def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
 
 
 @transaction.atomic
-def delete_schedule(schedule: Schedule, *, actor: str = "") -> None:
+def delete(schedule: Schedule, *, actor: str = "") -> None:
     """Delete a schedule. Tasks that it enqueued remain."""
-    _note_schedule_act(What.SCHEDULE_DELETED, schedule, actor)
+    _note_act(What.SCHEDULE_DELETED, schedule, actor)
     schedule.delete()
 
 
-def enqueue_due_schedules() -> float:
+def enqueue_due() -> float:
     """Enqueue due schedules unless another worker leads; return the seconds until the next look."""
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -123,21 +123,21 @@ def enqueue_due_schedules() -> float:
             [leads] = cursor.fetchone()
         if not leads:
             return LONGEST_REST_SECONDS / 2
-        turn = _ScheduleTurn(_scheduling_clock())
-        due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
+        run = _ScheduleRun(_database_now())
+        due = Schedule.objects.filter(enabled=True, next_at__lte=run.now).order_by("next_at")
         for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
-            turn.enqueue_due(schedule)
-            if turn.enqueued >= MOST_TASKS:
+            run.enqueue_due(schedule)
+            if run.enqueued >= MOST_TASKS:
                 break
-        others = Schedule.objects.filter(enabled=True).exclude(id__in=turn.left)
+        others = Schedule.objects.filter(enabled=True).exclude(id__in=run.left)
         next_at = others.order_by("next_at").values_list("next_at")[:1].first()
     if next_at is None:
         return LONGEST_REST_SECONDS
-    return min(LONGEST_REST_SECONDS, max(0.0, (next_at[0] - turn.now).total_seconds()))
+    return min(LONGEST_REST_SECONDS, max(0.0, (next_at[0] - run.now).total_seconds()))
 
 
-class _ScheduleTurn:
-    """Turn of the leading worker: one pass over the due schedules."""
+class _ScheduleRun:
+    """Run of the leading worker: one pass over the due schedules."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -158,14 +158,14 @@ class _ScheduleTurn:
                 return
             log.error("schedule %s is switched off: %s", schedule.id, error)
             schedule.enabled, schedule.problem = False, str(error)[:500]
-            _note_schedule_act(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
+            _note_act(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
         schedule.save()
 
     def _enqueue_due(self, schedule: Schedule) -> None:
         is_full = not self._room_for(schedule.owner_id)
         if is_full:
             log.warning("schedule %s skips its times: its owner's backlog is full", schedule.id)
-        for slot in () if is_full else _due_times_of_schedule(schedule, self.now):
+        for slot in () if is_full else _due_times(schedule, self.now):
             enqueue(
                 schedule.type_key,
                 schedule.payload,
@@ -177,9 +177,9 @@ class _ScheduleTurn:
             )
             self.enqueued += 1
             schedule.last_enqueued_for = slot
-            schedule.next_at = _cron_times_of_schedule(schedule).after(slot)
+            schedule.next_at = _cron_times(schedule).after(slot)
         if is_full or not schedule.catch_up:
-            schedule.next_at = _cron_times_of_schedule(schedule).after(self.now)
+            schedule.next_at = _cron_times(schedule).after(self.now)
 
     def _room_for(self, owner_id: UUID | None) -> bool:
         """Tell whether an owner's backlog has room. Unlike for requests, nothing has checked it."""
@@ -192,9 +192,9 @@ class _ScheduleTurn:
         return self._has_room[owner_id]
 
 
-def _due_times_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
+def _due_times(schedule: Schedule, now: datetime) -> Iterator[datetime]:
     """Iterate over due times: at most MOST_MADE_UP with `catch_up`, else the last, if recent."""
-    times = _cron_times_of_schedule(schedule)
+    times = _cron_times(schedule)
     slot = schedule.next_at
     if schedule.catch_up:
         for _ in range(MOST_MADE_UP):
@@ -203,12 +203,12 @@ def _due_times_of_schedule(schedule: Schedule, now: datetime) -> Iterator[dateti
             yield slot
             slot = times.after(slot)
     else:
-        slot = _last_schedule_time_before(times, slot, now)
+        slot = _last_time(times, slot, now)
         if now - slot < max(timedelta(minutes=1), (times.after(slot) - slot) / 2):
             yield slot
 
 
-def _last_schedule_time_before(times: CronTimes, first: datetime, now: datetime) -> datetime:
+def _last_time(times: CronTimes, first: datetime, now: datetime) -> datetime:
     """Return the last time that is not after `now`, searching from the earlier time `first`."""
     step = timedelta(minutes=2)
     while now - step > first:
@@ -221,17 +221,17 @@ def _last_schedule_time_before(times: CronTimes, first: datetime, now: datetime)
     return first
 
 
-def _note_schedule_act(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
+def _note_act(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
     columns = ("name", "cron", "zone", "type_key", "enabled", "problem")  # no payload: secrets
     data = {name: getattr(schedule, name) for name in columns}
-    note_in_audit(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
+    note_action(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
 
 
-def _cron_times_of_schedule(schedule: Schedule) -> CronTimes:
+def _cron_times(schedule: Schedule) -> CronTimes:
     return CronTimes(schedule.cron, schedule.zone)
 
 
-def _scheduling_clock() -> datetime:
+def _database_now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         found: datetime = cursor.fetchone()[0]

@@ -29,7 +29,7 @@ _NEXT = f"""
     ORDER BY {OWNER}, p.run_after LIMIT 1"""
 
 
-def _sql_of_owner_turns(name: str, first: str, until: str) -> str:
+def _owner_turns(name: str, first: str, until: str) -> str:
     following = _NEXT % f"> {name}.owner"
     return f"""
         {name}(owner, run_after, n) AS (
@@ -65,8 +65,8 @@ crowded AS MATERIALIZED (
 ), present AS MATERIALIZED (
     SELECT c.*, o.owner, count(*) OVER (PARTITION BY c.type_id, c.queue, c.priority) AS owners
     FROM crowded c JOIN ready ON ready.id = c.type_id CROSS JOIN LATERAL (
-        WITH RECURSIVE {_sql_of_owner_turns("behind", "> c.last", "true")},
-        {_sql_of_owner_turns("around", f">= {_SITE}", "{0}.owner <= c.last")}
+        WITH RECURSIVE {_owner_turns("behind", "> c.last", "true")},
+        {_owner_turns("around", f">= {_SITE}", "{0}.owner <= c.last")}
         SELECT owner FROM (
             (SELECT owner FROM behind WHERE run_after <= statement_timestamp()
              LIMIT {MOST_OWNERS})

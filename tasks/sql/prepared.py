@@ -70,7 +70,7 @@ class PreparedStatement(Generic[R]):
 
     def all(self, **parameters: Any) -> list[R]:
         """Run the statement alone and return its rows."""
-        rows: list[R] = run_prepared([self], parameters)[0]
+        rows: list[R] = run_statements([self], parameters)[0]
         return rows
 
     def first(self, **parameters: Any) -> R | None:
@@ -83,7 +83,7 @@ _BEGIN, _COMMIT = PreparedStatement("BEGIN"), PreparedStatement("COMMIT")
 _BEGIN_SNAPSHOT = PreparedStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def run_prepared(
+def run_statements(
     statements: Sequence[PreparedStatement[Any]],
     parameters: Parameters,
     *,

@@ -85,8 +85,8 @@ class Attempt:
         return self._result(worker, Status.CANCELLED)
 
     def failed(self, report: dict[str, Any], seconds: float, worker: str) -> dict[str, Any]:
-        """Return the result of a failure that `report_failure` reported."""
-        decision = retry.decide_retry(
+        """Return the result of a failure that `failure_report.describe` reported."""
+        decision = retry.decide(
             report["how"],
             attempt=self.number,
             max_attempts=self.max_attempts,
@@ -105,7 +105,7 @@ class Attempt:
 
     def crashed(self, name: str, message: str, seconds: float, worker: str) -> dict[str, Any]:
         """Return the result of a failure that the child could not report itself."""
-        error = failure_report.failure_entry(name=name, message=message, attempt=self.number)
+        error = failure_report.build_entry(name=name, message=message, attempt=self.number)
         return self.failed({"how": "error", "error": error}, seconds, worker)
 
     def died(self, code: int, seconds: float, worker: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.db import Error, connection
 from tasks import retention
 from tasks.failure_log import failures
 from tasks.registry import chores
-from tasks.scheduling.schedules import enqueue_due_schedules
+from tasks.scheduling import schedules
 from tasks.sql.claim import PARKED_AT_ONCE
 from tasks.worker.attempt import Attempt
 from tasks.worker.task_store import TaskStore
@@ -31,7 +31,7 @@ class Chores:
         self._store = store
         self._call_hooks = call_hooks
         self._reap_seconds = min(3.0, store.options.lease_seconds / 4)
-        own = (self._reap, self._park, enqueue_due_schedules, retention.run_task_retention)
+        own = (self._reap, self._park, schedules.enqueue_due, retention.run)
         self._due: dict[Callable[[], float], float] = dict.fromkeys((*own, *chores), 0.0)
 
     def run(self, now: float) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import psycopg
 
+from tasks import listen
 from tasks.failure_log import failures
 from tasks.json import as_json
-from tasks.listen import ListenerWaits, connect_to_listen
+from tasks.listen import ListenerWaits
 from tasks.sql import enqueue
 from tasks.sql.claim import CLAIMS
 
@@ -213,7 +214,7 @@ class WorkerConnection:
         if self._connection is None:
             if not self.is_up:
                 raise Unavailable
-            self._connection = _connect_worker()
+            self._connection = _connect()
             self._connection.add_notify_handler(lambda note: self._announced.add(note.payload))
             self._announced.add("work")  # an announcement may have been missed
         return self._connection
@@ -232,9 +233,9 @@ class WorkerConnection:
         return Unavailable()
 
 
-def _connect_worker() -> Connection:
+def _connect() -> Connection:
     try:
-        raw = connect_to_listen(enqueue.CHANNEL, SESSION)
+        raw = listen.connect(enqueue.CHANNEL, SESSION)
     except Exception as error:
         raise psycopg.OperationalError(str(error)) from error
     raw.cursor_factory = psycopg.Cursor  # Django's cursor sends no prepared statements

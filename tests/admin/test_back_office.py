@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from applicants.models import Applicant
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, Job, Membership, Role, Scope, User
 from pipeline.models import Application, Event
 from tests.support import factories
@@ -40,7 +40,7 @@ def line(root: Client) -> Application:
     """An application, with all that belongs to it."""
     application = factories.application(factories.job())
     company = Company.objects.get()
-    create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
+    keys.create(company_id=company.id, name="K", scopes=[Scope.READ])
     user = User.objects.get()
     Membership.objects.create(company=company, user=user, role=Role.OWNER)
     EmailAddress.objects.get_or_create(user=user, email=user.email)

@@ -43,7 +43,7 @@ def offered(company: Company) -> Application:
 def _answers_keep_their_bytes_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare every answer of these tests with the exact encoder's, and tags with what they tag."""
     tagged: dict[tuple[str, str, str], Any] = {}
-    fast, answer = rendering.render_json, conditional.conditional_answer
+    fast, answer = rendering.render_json, conditional.answer_if_changed
 
     def as_json(data: Any) -> bytes:
         written = fast(data)
@@ -57,4 +57,4 @@ def _answers_keep_their_bytes_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
         return answer(request, payload, tag)
 
     monkeypatch.setattr(rendering, "render_json", as_json)
-    monkeypatch.setattr(endpoint, "conditional_answer", answer_with_tag)
+    monkeypatch.setattr(endpoint, "answer_if_changed", answer_with_tag)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from jobs.models import ApiKey, Company, Role, Scope
-from tasks.scheduling.schedules import create_schedule
+from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.callers import Caller, key_of, member_caller, person
 
@@ -49,7 +49,7 @@ ACTS = [
 @pytest.fixture
 def names(company: Company) -> dict[str, UUID]:
     """Something of the company for every name in a path."""
-    plan = create_schedule(name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id)
+    plan = schedules.create(name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id)
     return {
         "job": factories.job(company_id=company.id),
         "task": background_tasks.sleep(company.id),

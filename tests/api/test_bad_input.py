@@ -13,10 +13,11 @@ from django.db import connection
 from django.test import override_settings
 
 from jobs.models import Company, Role
-from pipeline.api.openapi.document import document, operations_of_document
+from pipeline.api.openapi.document import build_document, list_operations
 from pipeline.services.leaving import withdraw
-from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
-from tasks.scheduling.schedules import create_schedule
+from pipeline.webhooks import endpoints
+from pipeline.webhooks.endpoints import send_test
+from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.callers import (
     Answer,
@@ -36,9 +37,9 @@ INSIDES = re.compile(
     r"exception|secret",
     re.IGNORECASE,
 )
-SCHEMAS = document()["components"]["schemas"]
+SCHEMAS = build_document()["components"]["schemas"]
 OPERATIONS = {
-    each["operationId"]: (path, how, each) for path, how, each in operations_of_document(document())
+    each["operationId"]: (path, how, each) for path, how, each in list_operations(build_document())
 }
 WITH_BODY = [
     name
@@ -64,7 +65,7 @@ class Scene:
         company = factories.company(name="Acme")
         first, offered, *_ = factories.applications(factories.job(company_id=company.id), 3)
         withdraw(application_id=first.id, actor=factories.owner_of(first))
-        hook, _ = create_webhook_endpoint(company_id=company.id, url="https://example.org/hook")
+        hook, _ = endpoints.create(company_id=company.id, url="https://example.org/hook")
         self.company = company
         self.ids = {
             "job_id": str(offered.job_id),
@@ -80,9 +81,7 @@ class Scene:
             "type_key": "demo.sleep",
             "week": "2026-01-05",
             "webhook_id": str(hook.id),
-            "delivery_id": str(
-                send_test_to_endpoint(company_id=company.id, endpoint_id=hook.id).id
-            ),
+            "delivery_id": str(send_test(company_id=company.id, endpoint_id=hook.id).id),
         }
         self.callers = Callers(
             {
@@ -106,7 +105,7 @@ class Scene:
 
 
 def make_schedule(company: Company) -> UUID:
-    return create_schedule(
+    return schedules.create(
         name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
     ).id
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from applicants.tokens import issue_token_to_applicant
+from applicants import tokens
 from jobs.models import Company
-from pipeline.api.openapi.document import document
-from pipeline.api.openapi.examples import example_of
+from pipeline.api.openapi.document import build_document
+from pipeline.api.openapi.examples import sample_value
 from tests.support import factories
 from tests.support.callers import key_of
 from tests.support.environment import ROOT
@@ -82,7 +82,7 @@ def test_a_generated_client_drives_the_whole_line(
     models = import_module(f"{PACKAGE}.models")
     company_calls = calls_of(key_of(company.id).token)
     people = [factories.applicant(name=name) for name in ("Mia", "Noa", "Ole")]
-    mia, noa, _ole = (calls_of(issue_token_to_applicant(person)) for person in people)
+    mia, noa, _ole = (calls_of(tokens.issue(person)) for person in people)
 
     job = company_calls("jobs.create_job", body=models.JobIn(title="Ship's cook", capacity=1))
     assert (job.title, job.status, job.seats_free) == ("Ship's cook", "OPEN", 1)
@@ -159,6 +159,6 @@ def test_a_generated_client_reads_codes_that_it_does_not_know(client: ModuleType
 
 def example(name: str) -> dict[str, Any]:
     """Return an example of a type, as the document has it."""
-    schemas = document()["components"]["schemas"]
-    found: dict[str, Any] = example_of({"$ref": f"#/components/schemas/{name}"}, schemas)
+    schemas = build_document()["components"]["schemas"]
+    found: dict[str, Any] = sample_value({"$ref": f"#/components/schemas/{name}"}, schemas)
     return found

@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from pipeline.api.openapi.document import document
+from pipeline.api.openapi.document import build_document
 from pipeline.models import Application, ChangeKind
+from pipeline.privacy import retention
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.retention import end_retention, set_job_retention
 from pipeline.services.jobs import rename
 from tests.api.test_imports import bring, run
 from tests.support.callers import Caller, key_of
@@ -114,7 +114,9 @@ class Copy:
         }
 
 
-SAME = document()["components"]["schemas"]["Application"]["properties"].keys() - OF_TABLE.keys()
+SAME = (
+    build_document()["components"]["schemas"]["Application"]["properties"].keys() - OF_TABLE.keys()
+)
 
 
 def fresh(api: Caller) -> tuple[Any, Any, Any]:
@@ -134,7 +136,7 @@ def tested(company: Company) -> Company:
 
 
 def test_the_table_names_fields_of_the_two_objects() -> None:
-    schemas = document()["components"]["schemas"]
+    schemas = build_document()["components"]["schemas"]
 
     assert OF_TABLE.keys() <= {*schemas["Application"]["properties"], "job.title"}
     assert {"eligible_at", "time_in_status_seconds", "people_waiting"} <= OF_TABLE.keys()
@@ -178,9 +180,9 @@ def test_a_copy_kept_by_the_recipe_equals_a_fresh_read(tested: Company) -> None:
 
     advance(tested, 3 * HOUR)  # the cool-down ends by itself
     erase_person(applicant_id=Application.objects.get(id=people[3]).applicant_id)
-    set_job_retention(job_id=UUID(job), keep_days=30, legal_hold=False)
+    retention.set_period(job_id=UUID(job), keep_days=30, legal_hold=False)
     advance(tested, 31 * DAY)
-    assert end_retention() > 0
+    assert retention.erase_batch() > 0
     copy.follow()
     assert copy.seen() == fresh(api)
     assert copy.applications[people[3]]["applicant"]["name"] == "Erased person"

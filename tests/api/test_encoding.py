@@ -19,7 +19,7 @@ from pipeline.api.v1.events import EventOut, ToldEventOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status
 
-# The data of an event holds text and whole numbers: see `canonical_log_row` of the log.
+# The data of an event holds text and whole numbers: see `canonical_row` of the log.
 WITHOUT_FRACTIONS = {EventOut, ToldEventOut, OpaqueEventOut}
 
 times = st.datetimes(timezones=st.just(UTC))

@@ -112,7 +112,7 @@ def test_a_database_that_is_down_while_the_credential_is_looked_up_is_told_as_su
     def run(*_: Any) -> None:
         raise OperationalError("secret")
 
-    monkeypatch.setattr("pipeline.api.auth.run_prepared", run)
+    monkeypatch.setattr("pipeline.api.auth.run_statements", run)
 
     assert code_of(acme.get("/companies/me")) == (503, "UNAVAILABLE")
 

@@ -80,7 +80,7 @@ def test_task_workers_that_were_not_seen_are_named(seconds_ago: int | None) -> N
 def test_a_migration_that_is_not_applied_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     beat()
     known = frozenset({("pipeline", "9999_tomorrow")})
-    monkeypatch.setattr("pipeline.selectors.system._migrations_for_health", lambda: known)
+    monkeypatch.setattr("pipeline.selectors.system._known_migrations", lambda: known)
 
     answer = Client().get("/health/ready")
 
@@ -95,7 +95,7 @@ def test_a_database_that_is_down_is_named_and_nothing_more(
     def fail() -> bool:
         raise error
 
-    monkeypatch.setattr("pipeline.api.health.health_of_migrations", fail)
+    monkeypatch.setattr("pipeline.api.health.are_migrations_applied", fail)
 
     answer = Client().get("/health/ready")
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs.models import ApiKey, Job
-from pipeline.maintenance.expired_rows import remove_expired_rows
+from pipeline.maintenance import expired_rows
 from pipeline.models import Application, Event, IdempotencyRecord
 from pipeline.web import idempotency
 from tests.support import keyed_posts
@@ -153,7 +153,7 @@ def test_what_was_kept_for_a_day_is_removed_and_nothing_else() -> None:
     keyed_posts.let_a_day_pass()
     sent.under("new")
 
-    remove_expired_rows()
+    expired_rows.remove_batch()
 
     assert IdempotencyRecord.objects.count() == 1
     assert replayed(sent.under("new"))
@@ -172,25 +172,23 @@ def test_an_id_made_under_a_key_sorts_by_the_time_of_the_first_try() -> None:
 
 
 def test_a_late_answer_does_not_overwrite_that_of_a_later_try() -> None:
-    late = idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32)
+    late = idempotency.claim_key(b"i" * 32, b"f" * 32)
     keyed_posts.let_leases_run_out()
-    later = idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32)
+    later = idempotency.claim_key(b"i" * 32, b"f" * 32)
     assert isinstance(late, idempotency.IdempotencyClaim)
     assert isinstance(later, idempotency.IdempotencyClaim)
 
     idempotency.keep_idempotent_answer(later, status=201, headers={}, body=b"later")
     idempotency.keep_idempotent_answer(late, status=409, headers={}, body=b"late")
-    idempotency.release_idempotency_key(late)
+    idempotency.release_key(late)
 
-    assert idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32) == idempotency.Kept(
-        201, {}, b"later"
-    )
+    assert idempotency.claim_key(b"i" * 32, b"f" * 32) == idempotency.Kept(201, {}, b"later")
     assert late.row_id == later.row_id
     assert late.run != later.run
 
 
 def test_a_lost_request_is_not_taken_over_by_another_one() -> None:
-    idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32)
+    idempotency.claim_key(b"i" * 32, b"f" * 32)
     keyed_posts.let_leases_run_out()
 
-    assert idempotency.claim_idempotency_key(b"i" * 32, uuid4().bytes * 2) == idempotency.Reused()
+    assert idempotency.claim_key(b"i" * 32, uuid4().bytes * 2) == idempotency.Reused()

@@ -173,7 +173,7 @@ def test_without_the_claim_all_eight_would_be_done(monkeypatch: pytest.MonkeyPat
         )
 
     factories.job()
-    monkeypatch.setattr(idempotency, "claim_idempotency_key", grant)
+    monkeypatch.setattr(idempotency, "claim_key", grant)
     sent = keyed_posts.a_job()
 
     statuses = at_once(sent, 8)
@@ -191,7 +191,7 @@ def test_without_the_claim_the_id_still_lets_only_one_be_made(
     def grant(record_id: bytes, fingerprint: bytes) -> Any:
         return idempotency.IdempotencyClaim(record_id, fingerprint, uuid4(), at)
 
-    monkeypatch.setattr(idempotency, "claim_idempotency_key", grant)
+    monkeypatch.setattr(idempotency, "claim_key", grant)
     sent = keyed_posts.a_job()
 
     statuses = at_once(sent, 8)
@@ -205,7 +205,7 @@ def company_of(sent: Sent) -> UUID:
 
 
 def test_a_claim_is_taken_by_one_of_eight() -> None:
-    claims = together([partial(idempotency.claim_idempotency_key, b"i" * 32, b"f" * 32)] * 8)
+    claims = together([partial(idempotency.claim_key, b"i" * 32, b"f" * 32)] * 8)
 
     kinds = Counter(type(claim).__name__ for claim in claims)
     assert kinds == {"IdempotencyClaim": 1, "InUse": 7}

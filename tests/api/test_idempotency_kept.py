@@ -160,7 +160,7 @@ def test_an_answer_is_kept_although_its_connection_was_lost_after_the_change(
 def test_a_key_is_free_soon_after_a_database_that_was_away_for_the_end_of_its_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sent, write = keyed_posts.a_job(), idempotency._execute_idempotency_statement
+    sent, write = keyed_posts.a_job(), idempotency._execute
     is_back = threading.Event()
 
     def write_when_back(statement: str, parameters: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ def test_a_key_is_free_soon_after_a_database_that_was_away_for_the_end_of_its_re
         write(statement, parameters)
 
     monkeypatch.setattr(idempotency, "RETRY_SECONDS", 0.05)
-    monkeypatch.setattr(idempotency, "_execute_idempotency_statement", write_when_back)
+    monkeypatch.setattr(idempotency, "_execute", write_when_back)
     first = sent.under("k")
     in_use = sent.under("k")
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_settlements_that_fail_for_their_own_reason_do_not_hold_up_the_others() -> None:
     """Their rows are locked: each attempt ends with the database there."""
     ids = [bytes([n]) * 32 for n in range(7)]
-    claims = [idempotency.claim_idempotency_key(each, b"f" * 32) for each in ids]
+    claims = [idempotency.claim_key(each, b"f" * 32) for each in ids]
     assert all(isinstance(each, idempotency.IdempotencyClaim) for each in claims)
     settled: list[bool] = []
 

@@ -10,7 +10,7 @@ import pytest
 
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Application, ApplicationTag
 from pipeline.selectors import job_applications
 from pipeline.services.leaving import remove
@@ -102,7 +102,7 @@ def day(number: int) -> str:
 def test_it_lists_who_fits_in_order(
     acme: Caller, job: UUID, query: dict[str, Any], expected: str
 ) -> None:
-    index_names()
+    name_index.update()
 
     found = {limit: names(acme, job, query | {"limit": limit}) for limit in (1, 2, 50)}
 
@@ -205,7 +205,7 @@ def test_applications_are_found_by_their_tags(acme: Caller, job: UUID) -> None:
 
     assert names(acme, job, {"tag": "Fair", "limit": 1}) == ["Fay", "Eva"]
     assert names(acme, job, {"tag": " Booth  1 "}) == ["Fay"]
-    index_names()
+    name_index.update()
     assert names(acme, job, {"tag": "fair", "search": "ek"}) == ["Eva"]
     assert names(acme, job, {"tag": "fair", "search": "dahl"}) == []
     assert names(acme, job, {"tag": "web"}) == []

@@ -209,7 +209,7 @@ def test_before_a_migration_they_say_what_they_can(monkeypatch: pytest.MonkeyPat
         with connection.cursor() as cursor:
             cursor.execute("SELECT FROM pipeline_not_migrated_yet")
 
-    monkeypatch.setattr("pipeline.api.metrics.read_database_gauges", not_there)
+    monkeypatch.setattr("pipeline.api.metrics.read_gauges", not_there)
 
     answer = scrape()
 
@@ -242,7 +242,7 @@ def test_open_streams_are_counted_over_all_processes(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     with serving(environment, tmp_path / "web.log", workers=3) as url:
-        streams = [Stream(url, stream_tokens.issue_stream_token([uuid4()])) for _ in range(20)]
+        streams = [Stream(url, stream_tokens.issue([uuid4()])) for _ in range(20)]
         for stream in streams:
             stream.next_event()
         open_ones = samples(get(url, "/metrics"))["nextinline_live_streams"]

@@ -15,14 +15,14 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from pipeline.api.openapi.document import Inspector, NotDescribed, document, operations_of_document
+from pipeline.api.openapi.document import Inspector, NotDescribed, build_document, list_operations
 from pipeline.api.openapi.schemas import OPERATION
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from tests.support.callers import Caller
 from tests.support.environment import ROOT
 
-OPERATIONS = list(operations_of_document(document()))
-SCHEMAS = document()["components"]["schemas"]
+OPERATIONS = list(list_operations(build_document()))
+SCHEMAS = build_document()["components"]["schemas"]
 METHODS = ("get", "post", "put", "patch", "delete")
 REGENERATE = "Run: .venv/bin/python manage.py spectacular --file docs/openapi.yaml"
 
@@ -54,9 +54,9 @@ def views() -> list[tuple[str, Any]]:
 
 @pytest.mark.slow
 def test_it_is_valid_openapi() -> None:
-    validate(document(), cls=OpenAPIV31SpecValidator)
+    validate(build_document(), cls=OpenAPIV31SpecValidator)
 
-    assert document()["openapi"].startswith("3.1")
+    assert build_document()["openapi"].startswith("3.1")
 
 
 def test_the_generator_has_nothing_to_complain_of() -> None:
@@ -64,7 +64,7 @@ def test_the_generator_has_nothing_to_complain_of() -> None:
 
 
 def test_the_committed_document_is_that_of_the_code() -> None:
-    written = OpenApiYamlRenderer().render(document(), renderer_context={}).decode()
+    written = OpenApiYamlRenderer().render(build_document(), renderer_context={}).decode()
 
     assert (ROOT / "docs" / "openapi.yaml").read_text() == written, REGENERATE
 
@@ -167,7 +167,7 @@ def test_every_body_has_an_example(path: str, method: str, operation: Any) -> No
 def resolved(answer: Any) -> Any:
     if "$ref" not in answer:
         return answer
-    return document()["components"]["responses"][answer["$ref"].rpartition("/")[2]]
+    return build_document()["components"]["responses"][answer["$ref"].rpartition("/")[2]]
 
 
 def test_it_is_served_to_everybody_and_once(nobody: Caller) -> None:
@@ -175,7 +175,7 @@ def test_it_is_served_to_everybody_and_once(nobody: Caller) -> None:
     again = nobody.get("/openapi.json", if_none_match=answer.headers["ETag"])
 
     assert answer.headers["Content-Type"] == "application/json"
-    assert json.loads(answer.content) == json.loads(json.dumps(document()))
+    assert json.loads(answer.content) == json.loads(json.dumps(build_document()))
     assert (again.status_code, again.content) == (304, b"")
 
 
@@ -224,7 +224,7 @@ def test_an_answers_codes_are_open_and_a_requests_closed() -> None:
         for content in operation.get("requestBody", {}).get("content", {}).values():
             asked |= {*closed_codes(content["schema"], operation["operationId"], set())}
 
-    for sent in document()["webhooks"].values():
+    for sent in build_document()["webhooks"].values():
         body = sent["post"]["requestBody"]["content"]["application/json"]["schema"]
         closed += closed_codes(body, "webhook", seen)
     # A log verifies or not: there is no third answer.

@@ -17,7 +17,7 @@ from rest_framework import exceptions as rest
 from jobs.models import Company
 from pipeline.api import problems as api
 from pipeline.api.problem_types import DECLARED
-from pipeline.api.problems import PROBLEM_TYPES, problem_of_exception
+from pipeline.api.problems import PROBLEM_TYPES
 from pipeline.domain import errors as line
 from tests.support import factories
 from tests.support.callers import Caller, code_of
@@ -114,11 +114,11 @@ def test_the_table_needs_no_settings() -> None:
 
 def test_the_table_holds_the_contracts_codes_and_no_others() -> None:
     codes: dict[int, set[str]] = {}
-    for kind in [*PROBLEM_TYPES.values(), problem_of_exception(OperationalError())]:
+    for kind in [*PROBLEM_TYPES.values(), api.classify(OperationalError())]:
         codes.setdefault(kind.status, set()).add(kind.code)
     busy = OperationalError()
     busy.__cause__ = psycopg.errors.LockNotAvailable()
-    codes[503].add(problem_of_exception(busy).code)
+    codes[503].add(api.classify(busy).code)
 
     assert codes == {
         status: known | BESIDES.get(status, set()) for status, known in CONTRACT.items()

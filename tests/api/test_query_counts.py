@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application
-from pipeline.selectors.applications import queued_applications_of
+from pipeline.selectors.applications import read_queue
 from pipeline.selectors.pages import encode_cursor
 from tasks import stats
 from tests.support import background_tasks, factories
@@ -140,12 +140,12 @@ def test_a_page_of_the_queue_is_one_statement_anywhere_in_the_line(
     names: dict[str, Any], django_assert_num_queries: Any
 ) -> None:
     with django_assert_num_queries(1):
-        first = queued_applications_of(names["job"], limit=4)
+        first = read_queue(names["job"], limit=4)
     last = first.rows[-1].application
     assert last.ticket is not None
     assert last.tie is not None
     with django_assert_num_queries(1):
-        second = queued_applications_of(names["job"], after=(last.ticket, last.tie), limit=4)
+        second = read_queue(names["job"], after=(last.ticket, last.tie), limit=4)
 
     assert [seen.position for seen in first.rows + second.rows] == list(range(1, PEOPLE))
     assert (first.more, second.more) == (True, False)

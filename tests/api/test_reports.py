@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from pipeline.figures.reports import make_weekly_report
+from pipeline.figures import reports
 from pipeline.models import WeeklyReport
 from tests.support.callers import Caller, code_of, pointers
 from tests.support.weeks import last_week, two_weeks
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def reported(company: Company) -> UUID:
     """A job with a history in two weeks, and the report of the last one."""
     job = two_weeks(company)
-    make_weekly_report(job_id=job, company_id=company.id)
+    reports.make(job_id=job, company_id=company.id)
     return job
 
 

@@ -219,8 +219,8 @@ def test_while_the_database_is_away_notes_wait_and_then_are_dropped_and_counted(
     log, keys = RequestLog(), [uuid4() for _ in range(5)]
     monkeypatch.setattr(log, "_start", lambda: None)
     monkeypatch.setattr(module, "MOST_WAITING", 3)
-    write = module.write_request_notes
-    monkeypatch.setattr(module, "write_request_notes", _away)
+    write = module.store_notes
+    monkeypatch.setattr(module, "store_notes", _away)
     dropped = module.DROPPED._value.get()
 
     for key in keys:
@@ -228,7 +228,7 @@ def test_while_the_database_is_away_notes_wait_and_then_are_dropped_and_counted(
     assert log.write_notes() == 0
     assert module.DROPPED._value.get() - dropped == 2
 
-    monkeypatch.setattr(module, "write_request_notes", write)
+    monkeypatch.setattr(module, "store_notes", write)
     assert log.write_notes() == 3
     kept = list(RequestRecord.objects.order_by("id").values_list("key_id", flat=True))
     assert kept == keys[:3]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from jobs.keys import is_test_key, new_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, Role, Scope
-from pipeline.api.openapi.document import document, operations_of_document
+from pipeline.api.openapi.document import build_document, list_operations
 from pipeline.line import settle as line_settle
 from pipeline.models import WebhookDelivery
 from pipeline.services import jobs
@@ -43,7 +43,7 @@ def test_keys_of_a_sandbox_begin_with_another_prefix(tester: Caller, company: Co
     assert tester.token
     assert tester.token.startswith("nilk_test_")
     assert live.token
-    assert not is_test_key(live.token)
+    assert not keys.is_sandbox(live.token)
     hints = set(ApiKey.objects.values_list("hint", flat=True))
     assert hints == {tester.token[:14], live.token[:9]}
 
@@ -52,7 +52,7 @@ def test_no_live_key_looks_like_a_test_key(monkeypatch: pytest.MonkeyPatch) -> N
     tries = iter(["test_" + "x" * 38, "y" * 43])
     monkeypatch.setattr("jobs.keys.secrets.token_urlsafe", lambda _: next(tries))
 
-    assert new_api_key() == "nilk_" + "y" * 43
+    assert keys.generate() == "nilk_" + "y" * 43
 
 
 def test_the_clock_tells_the_time_and_how_far_it_is_ahead(
@@ -170,8 +170,8 @@ def test_a_test_of_a_webhook_tells_the_time_of_the_sandbox(
 
 def test_the_document_lists_the_refusals_of_a_sandbox_where_they_occur() -> None:
     told: dict[str, set[str]] = {"CLOCK_MOVING": set(), "SANDBOX_FULL": set()}
-    responses = document()["components"]["responses"]
-    for _, _, operation in operations_of_document(document()):
+    responses = build_document()["components"]["responses"]
+    for _, _, operation in list_operations(build_document()):
         for answer in operation["responses"].values():
             shared = responses.get(answer.get("$ref", "").rpartition("/")[2], {})
             for code in told.keys() & {*shared.get("x-codes", ())}:

@@ -23,7 +23,7 @@ import standardwebhooks
 import yaml
 
 from jobs.models import Company
-from pipeline.webhooks.endpoints import new_webhook_signing_secret
+from pipeline.webhooks.endpoints import generate_secret
 from tests.support.callers import key_of
 from tests.support.environment import ROOT
 from tests.support.sandboxes import sandbox
@@ -169,7 +169,7 @@ def webhook(secret: str, *, age: float = 0, body: bytes | None = None) -> dict[s
 
 def webhooks() -> list[tuple[dict[str, Any], str]]:
     """Requests, and what a client says of each."""
-    secret, other = new_webhook_signing_secret(), new_webhook_signing_secret()
+    secret, other = generate_secret(), generate_secret()
     good = webhook(secret)
     without = {name: value for name, value in good["headers"].items() if "Id" not in name}
     odd = good["headers"] | {"Webhook-Timestamp": "soon"}
@@ -200,7 +200,7 @@ def test_the_python_client_verifies_webhooks(python_client: None) -> None:
 def test_the_python_client_says_which_webhooks_are_of_a_sandbox(python_client: None) -> None:
     verify = import_module("nextinline").verify_webhook
     secret, content = (
-        new_webhook_signing_secret(),
+        generate_secret(),
         {"type": "job.opened", "timestamp": "", "data": {}},
     )
     live, trial = (

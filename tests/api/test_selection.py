@@ -10,7 +10,7 @@ import pytest
 
 from jobs.models import Company
 from pipeline.api.deprecation import DEPRECATED_ON, SUNSET
-from pipeline.api.openapi.document import document, operations_of_document
+from pipeline.api.openapi.document import build_document, list_operations
 from pipeline.models import Application, Event
 from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers
@@ -107,13 +107,13 @@ def test_old_names_are_read_and_said_to_be_old(acme: Caller, job: UUID) -> None:
 def test_the_document_marks_every_old_name() -> None:
     marked = {
         parameter["name"]
-        for _, _, operation in operations_of_document(document())
+        for _, _, operation in list_operations(build_document())
         for parameter in operation["parameters"]
         if parameter.get("deprecated")
     }
 
     assert marked == {"after", "asOf"}
-    fields = document()["components"]["schemas"]["DecisionIn"]["properties"]
+    fields = build_document()["components"]["schemas"]["DecisionIn"]["properties"]
     assert [name for name, each in fields.items() if each.get("deprecated")] == ["reason_code"]
 
 

@@ -8,7 +8,9 @@ import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client, RequestFactory
 
-from applicants.browser import applicant_id_in_browser, sign_in_browser, sign_out_browser
+from applicants.browser import sign_in as sign_in_browser
+from applicants.browser import sign_out as sign_out_browser
+from applicants.browser import signed_in_person_id
 from jobs.models import Company, Membership, Role, User
 from tests.support import factories
 from tests.support.callers import (
@@ -130,12 +132,12 @@ def test_a_person_signs_in_with_a_new_session_and_signs_out(transactional_db: No
 
     sign_in_browser(request, person)
     request.session.save()
-    assert applicant_id_in_browser(request) == person.id
+    assert signed_in_person_id(request) == person.id
     assert request.session.session_key not in (before, None)
     assert "left" not in request.session
 
     sign_out_browser(request)
-    assert applicant_id_in_browser(request) is None
+    assert signed_in_person_id(request) is None
 
 
 def test_a_persons_browser_is_the_person(transactional_db: None) -> None:

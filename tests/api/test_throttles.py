@@ -15,11 +15,12 @@ from django.test import Client, RequestFactory
 from rest_framework.exceptions import Throttled
 
 from jobs.models import Company
-from pipeline.api.throttles import check_throttle
+from pipeline.api import throttles
 from pipeline.config import env
-from pipeline.maintenance.expired_rows import remove_expired_rows
+from pipeline.maintenance import expired_rows
 from pipeline.models import Throttle
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate
 from tests.support import factories
 from tests.support.callers import Answer, Caller, code_of, key_of, person
 from tests.support.round_trips import round_trips_of
@@ -27,7 +28,7 @@ from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OFF = dict.fromkeys(env.throttle_rates_from_env())
+OFF = dict.fromkeys(env.throttle_rates())
 
 
 def let_seconds_pass(seconds: float) -> None:
@@ -165,7 +166,7 @@ def test_an_answer_that_was_refused_for_its_rate_is_not_kept_under_its_key(
 
 
 def test_counting_a_call_takes_one_round_trip() -> None:
-    trips = [round_trips_of(lambda: count_against_rate("api", "me", Rate(2, 60))) for _ in range(4)]
+    trips = [round_trips_of(lambda: rate_limit.count("api", "me", Rate(2, 60))) for _ in range(4)]
 
     assert trips == [1, 1, 2, 2]  # a refused call looks up when to come again
 
@@ -177,7 +178,7 @@ def test_counting_waits_for_no_disk() -> None:
 
 
 def test_of_thirty_at_once_exactly_the_limit_is_let_through() -> None:
-    tallies = together([partial(count_against_rate, "api", "me", Rate(7, 3_600))] * 30)
+    tallies = together([partial(rate_limit.count, "api", "me", Rate(7, 3_600))] * 30)
 
     assert Counter(tally.allowed for tally in tallies) == {True: 7, False: 23}
     assert sorted(tally.remaining for tally in tallies if tally.allowed) == list(range(7))
@@ -187,22 +188,22 @@ def test_named_rates_add_up_in_the_headers_and_are_counted_apart(settings: Any) 
     settings.THROTTLE_RATES = OFF | {"code_try": (2, 60), "code_request": (1, 60)}
     request = RequestFactory().post("/")
     for name in ("code_try", "code_request", "code_try"):
-        check_throttle(request, name, "ann@example.org")
-    check_throttle(request, "code_try", "bob@example.org")
+        throttles.check(request, name, "ann@example.org")
+    throttles.check(request, "code_try", "bob@example.org")
 
     with pytest.raises(Throttled) as refused:
-        check_throttle(request, "code_try", "ann@example.org")
+        throttles.check(request, "code_try", "ann@example.org")
 
     assert refused.value.wait == 30
     assert len(request.throttles) == 5  # type: ignore[attr-defined]
 
 
 def test_rates_that_are_whole_again_are_removed() -> None:
-    count_against_rate("api", "new", Rate(10, 1_000))
-    count_against_rate("api", "old", Rate(10, 1))
+    rate_limit.count("api", "new", Rate(10, 1_000))
+    rate_limit.count("api", "old", Rate(10, 1))
     let_seconds_pass(1)
 
-    remove_expired_rows()
+    expired_rows.remove_batch()
 
     assert Throttle.objects.count() == 1
 
@@ -222,7 +223,7 @@ def test_a_rate_can_be_set(
 ) -> None:
     monkeypatch.setenv("THROTTLE_API", text)
 
-    assert env.throttle_rates_from_env()["api"] == rate
+    assert env.throttle_rates()["api"] == rate
 
 
 @pytest.mark.parametrize("text", ["0/min", "5", "5/week", "-1/s", "5 / min"])
@@ -232,7 +233,7 @@ def test_what_is_no_rate_is_refused_at_the_start(
     monkeypatch.setenv("THROTTLE_API", text)
 
     with pytest.raises(ImproperlyConfigured, match=re.escape("THROTTLE_API")):
-        env.throttle_rates_from_env()
+        env.throttle_rates()
 
 
 def test_a_seat_is_found_by_many_without_a_limit_in_the_way(nobody: Caller) -> None:

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from jobs.models import Company, Scope
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.endpoints import MOST_ENDPOINTS, REDELIVER, SHOWN_AGAIN_FOR
 from tasks.models import Task
 from tests.support import factories
@@ -127,7 +127,7 @@ def test_a_rotated_secret_is_shown_once_and_signs(
 ) -> None:
     rotated = acme.post(f"{hook}/rotate-secret")
     acme.post(f"{hook}/test")
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     secret = rotated.json()["secret"]
     [got] = receiver.received
@@ -191,10 +191,10 @@ def test_deliveries_are_listed_filtered_paged_and_shown_whole(
 
 def test_one_is_sent_again_and_all_that_failed(acme: Caller, hook: str, receiver: Receiver) -> None:
     sent = acme.post(f"{hook}/test").json()
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     again = acme.post(f"{hook}/deliveries/{sent['id']}/redeliver")
-    deliver_due_webhooks()
+    send_due_webhooks()
     WebhookDelivery.objects.update(state="FAILED")
     task = acme.post(f"{hook}/deliveries/redeliver", {"since": "2026-01-01T00:00:00Z"})
 

@@ -9,7 +9,7 @@ from django.core import mail
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken, SignInCode
-from applicants.sign_in import sign_in_by_code
+from applicants.sign_in import redeem_code
 from tests.support.outbox import HERE, code_to, wrong
 from tests.support.together import together
 
@@ -40,8 +40,8 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
-    codes.send_code(ANN, by=HERE)
-    guesses = [partial(codes.guess_code, ANN, wrong(code_to(ANN)), requester=HERE.handle)] * GUESSES
+    codes.send(ANN, by=HERE)
+    guesses = [partial(codes.guess, ANN, wrong(code_to(ANN)), requester=HERE.handle)] * GUESSES
 
     taken = together(guesses).count(False)
 
@@ -53,19 +53,19 @@ def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
 
 
 def test_of_many_who_know_the_code_at_once_one_gets_in(at_once: bool) -> None:
-    codes.send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
 
-    answers = together([partial(codes.guess_code, ANN, code_to(ANN), requester=HERE.handle)] * 20)
+    answers = together([partial(codes.guess, ANN, code_to(ANN), requester=HERE.handle)] * 20)
 
     entered = answers.count(True)
     assert entered == 1 if at_once else entered > 1
 
 
 def test_of_twenty_sign_ins_at_once_one_makes_one_person_with_one_token() -> None:
-    codes.send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
 
     answers = together(
-        [partial(sign_in_by_code, email=ANN, code=code_to(ANN), requester=HERE.handle)] * 20
+        [partial(redeem_code, email=ANN, code=code_to(ANN), requester=HERE.handle)] * 20
     )
 
     assert sum(isinstance(answer, tuple) for answer in answers) == 1
@@ -78,7 +78,7 @@ def test_of_twenty_requests_at_once_only_the_allowed_five_send_a_code(
 ) -> None:
     monkeypatch.setattr(codes, "MOST_CODES", 5)
 
-    answers = together([partial(codes.send_code, ANN, by=HERE)] * 20)
+    answers = together([partial(codes.send, ANN, by=HERE)] * 20)
 
     assert answers == [None] * 20
     assert len(mail.outbox) == 5

@@ -12,15 +12,11 @@ from django.core import mail
 from django.db import connection
 from django.db.models import F
 
-from applicants import codes
-from applicants.codes import MOST_CODES, guess_code, send_code
+from applicants import codes, tokens
+from applicants.codes import MOST_CODES
 from applicants.forms import CodeForm
 from applicants.models import Applicant, ApplicantToken, SignInCode
-from applicants.sign_in import sign_in_by_code
-from applicants.tokens import (
-    issue_token_to_applicant,
-    revoke_token_of_applicant,
-)
+from applicants.sign_in import redeem_code
 from pipeline.api.v1.auth import CodeIn
 from tasks import enqueue
 from tests.support import factories
@@ -40,7 +36,7 @@ def let_pass(duration: timedelta) -> None:
 
 
 def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
 
     [message] = mail.outbox
     assert message.to == [ANN]
@@ -52,13 +48,13 @@ def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
 
 
 def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_not() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     code = code_to(ANN)
 
-    assert sign_in_by_code(email=ANN, code=wrong(code), requester=HERE.handle) is None
+    assert redeem_code(email=ANN, code=wrong(code), requester=HERE.handle) is None
     assert not Applicant.objects.exists()
 
-    granted = sign_in_by_code(email=f" {ANN.upper()} ", code=code, requester=HERE.handle)
+    granted = redeem_code(email=f" {ANN.upper()} ", code=code, requester=HERE.handle)
     assert granted
     found = find_token(granted[0])
     assert found
@@ -70,21 +66,21 @@ def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_n
 
 def test_a_known_person_is_found_again() -> None:
     person = factories.applicant(email=ANN)
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
 
-    granted = sign_in_by_code(email=ANN, code=code_to(ANN), requester=HERE.handle)
+    granted = redeem_code(email=ANN, code=code_to(ANN), requester=HERE.handle)
 
     assert granted
     assert ApplicantToken.objects.get().applicant == person
 
 
 def test_a_code_is_good_once() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     code = code_to(ANN)
 
     assert [
-        guess_code(ANN, code, requester=HERE.handle),
-        guess_code(ANN, code, requester=HERE.handle),
+        codes.guess(ANN, code, requester=HERE.handle),
+        codes.guess(ANN, code, requester=HERE.handle),
     ] == [
         True,
         None,
@@ -92,58 +88,58 @@ def test_a_code_is_good_once() -> None:
 
 
 def test_a_code_is_good_for_ten_minutes() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     let_pass(timedelta(minutes=9, seconds=50))
-    assert guess_code(ANN, wrong(code_to(ANN)), requester=HERE.handle) is False
+    assert codes.guess(ANN, wrong(code_to(ANN)), requester=HERE.handle) is False
 
     let_pass(timedelta(seconds=10))
 
-    assert guess_code(ANN, code_to(ANN), requester=HERE.handle) is None
+    assert codes.guess(ANN, code_to(ANN), requester=HERE.handle) is None
 
 
 def test_a_code_can_be_guessed_at_five_times() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     code = code_to(ANN)
 
-    guesses = [guess_code(ANN, wrong(code), requester=HERE.handle) for _ in range(6)]
+    guesses = [codes.guess(ANN, wrong(code), requester=HERE.handle) for _ in range(6)]
 
     assert guesses == [False] * 5 + [None]
-    assert guess_code(ANN, code, requester=HERE.handle) is None
+    assert codes.guess(ANN, code, requester=HERE.handle) is None
 
 
 def test_a_code_is_of_one_address_and_the_last_one_counts() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     first = code_to(ANN)
-    send_code("bob@example.org", by=HERE)
-    send_code(ANN, by=HERE)
+    codes.send("bob@example.org", by=HERE)
+    codes.send(ANN, by=HERE)
     last = code_to(ANN)
 
     if first != last:
-        assert guess_code(ANN, first, requester=HERE.handle) is False
-    assert guess_code("eve@example.org", last, requester=HERE.handle) is None
-    assert guess_code(ANN, last, requester=HERE.handle) is True
+        assert codes.guess(ANN, first, requester=HERE.handle) is False
+    assert codes.guess("eve@example.org", last, requester=HERE.handle) is None
+    assert codes.guess(ANN, last, requester=HERE.handle) is True
 
 
 def test_an_address_gets_so_many_codes_an_hour_and_no_word_about_more() -> None:
     for _ in range(MOST_CODES + 2):
-        send_code(ANN, by=HERE)
+        codes.send(ANN, by=HERE)
     assert len(mail.outbox) == MOST_CODES
     last = code_to(ANN)
-    assert guess_code(ANN, wrong(last), requester=HERE.handle) is False
-    assert guess_code(ANN, last, requester=HERE.handle) is True
+    assert codes.guess(ANN, wrong(last), requester=HERE.handle) is False
+    assert codes.guess(ANN, last, requester=HERE.handle) is True
 
     let_pass(timedelta(minutes=59))
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     assert len(mail.outbox) == MOST_CODES
 
     let_pass(timedelta(minutes=1))
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     assert len(mail.outbox) == MOST_CODES + 1
     assert SignInCode.objects.get().sent == 1
 
 
 def test_nothing_of_the_person_or_the_code_is_kept() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT s::text FROM applicants_signincode AS s")
@@ -157,10 +153,10 @@ def test_nothing_of_the_person_or_the_code_is_kept() -> None:
 def test_the_same_code_for_another_address_has_another_hash(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("applicants.codes.new_code", lambda: "123456")
+    monkeypatch.setattr("applicants.codes.generate", lambda: "123456")
 
-    send_code(ANN, by=HERE)
-    send_code("bob@example.org", by=HERE)
+    codes.send(ANN, by=HERE)
+    codes.send("bob@example.org", by=HERE)
 
     assert SignInCode.objects.values("digest").distinct().count() == 2
 
@@ -168,15 +164,13 @@ def test_the_same_code_for_another_address_has_another_hash(
 def test_asking_does_the_same_work_for_a_known_address_and_an_unknown_one(
     django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        enqueue, "wake_workers_for_enqueued", lambda: None
-    )  # the email is another process's
+    monkeypatch.setattr(enqueue, "wake_workers", lambda: None)  # the email is another process's
     factories.applicant(email=ANN)
     statements = []
     for address in (ANN, "nobody@example.org"):
         # BEGIN, turn, code, email, its task, COMMIT, what to clear
         with django_assert_num_queries(7) as captured:
-            send_code(address, by=HERE)
+            codes.send(address, by=HERE)
         statements.append([re.sub(r"'[^']*'|-?\d{9,}", "?", q["sql"]) for q in captured])
 
     assert statements[0][2:] == statements[1][2:]
@@ -186,43 +180,43 @@ def test_asking_does_the_same_work_for_a_known_address_and_an_unknown_one(
 def test_what_has_expired_is_cleared_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codes, "CLEARED_AT_ONCE", 2)
     for number in range(3):
-        send_code(f"person{number}@example.org", by=HERE)
+        codes.send(f"person{number}@example.org", by=HERE)
     let_pass(timedelta(minutes=61))
 
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     assert SignInCode.objects.count() == 2
 
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     assert SignInCode.objects.count() == 1
 
 
 def test_a_live_code_outlives_the_window_in_which_it_was_counted() -> None:
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
     SignInCode.objects.update(counted_until=F("counted_until") - codes.WINDOW)
 
-    send_code("bob@example.org", by=HERE)
+    codes.send("bob@example.org", by=HERE)
 
-    assert guess_code(ANN, code_to(ANN), requester=HERE.handle) is True
+    assert codes.guess(ANN, code_to(ANN), requester=HERE.handle) is True
 
 
 def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:
-    old = issue_token_to_applicant(factories.applicant())
+    old = tokens.issue(factories.applicant())
     ApplicantToken.objects.update(expires_at=F("expires_at") - timedelta(days=31))
-    send_code(ANN, by=HERE)
+    codes.send(ANN, by=HERE)
 
-    sign_in_by_code(email=ANN, code=code_to(ANN), requester=HERE.handle)
+    redeem_code(email=ANN, code=code_to(ANN), requester=HERE.handle)
 
     assert find_token(old) is None
     assert ApplicantToken.objects.get().applicant.email == ANN
 
 
 def test_a_revoked_token_is_no_longer_found() -> None:
-    token = issue_token_to_applicant(factories.applicant())
+    token = tokens.issue(factories.applicant())
     row = find_token(token)
     assert row
 
-    revoke_token_of_applicant(row.id)
-    revoke_token_of_applicant(row.id)
+    tokens.revoke(row.id)
+    tokens.revoke(row.id)
 
     assert find_token(token) is None
 

@@ -11,11 +11,12 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from applicants import codes
 from applicants.addresses import checked_address, normal_address
-from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess_code, send_code
+from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester
 from applicants.forms import AddressForm
 from applicants.models import Applicant, SignInCode
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from tests.support.outbox import code_to, wrong
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
@@ -28,63 +29,63 @@ STRANGERS = Requester("another browser", "198.51.100.7")
 
 
 def test_wrong_guesses_of_strangers_cost_the_owner_no_try() -> None:
-    send_code(ANN, by=HERS)
+    codes.send(ANN, by=HERS)
     code = code_to(ANN)
 
-    strangers = [guess_code(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(9)]
+    strangers = [codes.guess(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(9)]
 
     assert strangers == [None] * 9
-    assert guess_code(ANN, code, requester=HERS.handle) is True
+    assert codes.guess(ANN, code, requester=HERS.handle) is True
 
 
 def test_a_code_that_a_stranger_requests_replaces_nothing_and_is_the_strangers_alone() -> None:
-    send_code(ANN, by=HERS)
+    codes.send(ANN, by=HERS)
     hers = code_to(ANN)
-    send_code(ANN, by=STRANGERS)
+    codes.send(ANN, by=STRANGERS)
     strangers = code_to(ANN)
 
-    assert guess_code(ANN, hers, requester=STRANGERS.handle) is (hers == strangers)
-    assert guess_code(ANN, hers, requester=HERS.handle) is True
-    assert guess_code(ANN, strangers, requester=HERS.handle) is None
+    assert codes.guess(ANN, hers, requester=STRANGERS.handle) is (hers == strangers)
+    assert codes.guess(ANN, hers, requester=HERS.handle) is True
+    assert codes.guess(ANN, strangers, requester=HERS.handle) is None
 
 
 def test_a_requester_has_five_tries_at_their_own_code() -> None:
-    send_code(ANN, by=STRANGERS)
+    codes.send(ANN, by=STRANGERS)
     code = code_to(ANN)
 
     guesses = [
-        guess_code(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(MOST_TRIES + 1)
+        codes.guess(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(MOST_TRIES + 1)
     ]
 
     assert guesses == [False] * MOST_TRIES + [None]
-    assert guess_code(ANN, code, requester=STRANGERS.handle) is None
+    assert codes.guess(ANN, code, requester=STRANGERS.handle) is None
 
 
 def test_strangers_who_use_up_an_hours_codes_leave_the_owner_hers() -> None:
     """Two networks were enough to keep a victim from every code."""
     for number in range(MOST_CODES + 5):
-        send_code(ANN, by=Requester(f"browser {number}", STRANGERS.network))
+        codes.send(ANN, by=Requester(f"browser {number}", STRANGERS.network))
     assert len(mail.outbox) == MOST_CODES
 
     for _ in range(OWN_CODES + 1):
-        send_code(ANN, by=HERS)
+        codes.send(ANN, by=HERS)
 
     assert len(mail.outbox) == MOST_CODES + OWN_CODES
-    assert guess_code(ANN, code_to(ANN), requester=HERS.handle) is True
+    assert codes.guess(ANN, code_to(ANN), requester=HERS.handle) is True
 
 
 def test_new_browsers_in_one_network_get_no_codes_of_their_own() -> None:
     for number in range(MOST_CODES):
-        send_code(ANN, by=Requester(f"browser {number}", f"192.0.2.{number + 50}"))
+        codes.send(ANN, by=Requester(f"browser {number}", f"192.0.2.{number + 50}"))
 
     for number in range(5):
-        send_code(ANN, by=Requester(f"new browser {number}", STRANGERS.network))
+        codes.send(ANN, by=Requester(f"new browser {number}", STRANGERS.network))
 
     assert len(mail.outbox) == MOST_CODES + OWN_CODES
 
 
 def test_nothing_that_is_kept_names_address_browser_or_network() -> None:
-    send_code(ANN, by=HERS)
+    codes.send(ANN, by=HERS)
 
     kept = b"".join(bytes(value) for value in SignInCode.objects.values_list(
         "request", "address", "network", "digest"
@@ -116,7 +117,7 @@ def test_nothing_that_is_kept_names_address_browser_or_network() -> None:
 def test_spellings_of_one_mailbox_are_one_person(spelling: str, normal: str) -> None:
     assert checked_address(spelling) == normal
     assert normal_address(normal) == normal
-    assert find_or_create_applicant(spelling) == find_or_create_applicant(normal)
+    assert find_or_create_person(spelling) == find_or_create_person(normal)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +151,7 @@ def test_what_cannot_be_seen_or_sent_to_is_no_address(address: str) -> None:
 
 
 def test_two_domains_that_idna_2003_confused_are_two_people() -> None:
-    assert find_or_create_applicant("info@faß.example") != find_or_create_applicant(
-        "info@fass.example"
-    )
+    assert find_or_create_person("info@faß.example") != find_or_create_person("info@fass.example")
 
 
 def test_people_stored_with_needless_quotes_are_found_again() -> None:
@@ -163,10 +162,10 @@ def test_people_stored_with_needless_quotes_are_found_again() -> None:
 
     migration.write_without_quotes(apps, None)
 
-    assert find_or_create_applicant(ANN) == old
+    assert find_or_create_person(ANN) == old
     twin.refresh_from_db()
     assert twin.email == '"bob"@example.org', "another person has the other spelling"
-    assert find_or_create_applicant('"bob"@example.org') == bob
+    assert find_or_create_person('"bob"@example.org') == bob
 
 
 def test_the_form_says_that_an_address_has_invisible_characters() -> None:

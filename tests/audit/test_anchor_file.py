@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.anchors import append_anchors
+from pipeline.audit import anchors
 from pipeline.audit.task import KEY
 from tasks.errors import Fatal
 from tests.audit.test_anchors import lines, verify
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_line_that_a_crash_has_cut_off_is_replaced(rejected: UUID, file: Path) -> None:
-    append_anchors()
+    anchors.append()
     with file.open("a") as more:
         more.write('{"at":"2026')
     factories.applications(rejected, 1)
 
-    append_anchors()
+    anchors.append()
 
     assert len(lines(file)) == 2
     assert "agree with all 2" in verify(anchors=file)
@@ -44,18 +44,18 @@ def room() -> Iterator[Callable[[int], None]]:
 def test_lines_that_do_not_fit_on_the_disk_leave_nothing_and_are_written_later(
     rejected: UUID, file: Path, room: Callable[[int], None]
 ) -> None:
-    append_anchors()
+    anchors.append()
     before = file.read_bytes()
     factories.applications(rejected, 1)
 
     room(len(before) + 100)  # a write is cut off there without an error, the next one fails
     with pytest.raises(OSError, match="too large"):
-        append_anchors()
+        anchors.append()
     left = file.read_bytes()
     room(resource.RLIM_INFINITY)
 
     assert left == before
-    assert append_anchors() == 1
+    assert anchors.append() == 1
     assert "agree with all 2" in verify(anchors=file)
 
 
@@ -65,7 +65,7 @@ def test_a_write_that_takes_only_some_bytes_is_continued(
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: write(file, bytes(data)[:7]))
 
-    assert append_anchors() == 1
+    assert anchors.append() == 1
 
     monkeypatch.undo()
     assert "agree with all 1" in verify(anchors=file)
@@ -84,7 +84,7 @@ def test_a_write_that_takes_only_some_bytes_is_continued(
 def test_after_a_damaged_last_line_nothing_is_written_and_nothing_lost(
     rejected: UUID, file: Path, damage: Callable[[str], str]
 ) -> None:
-    append_anchors()
+    anchors.append()
     damaged = damage(file.read_text())
     file.write_text(damaged)
     factories.applications(rejected, 1)
@@ -94,16 +94,16 @@ def test_after_a_damaged_last_line_nothing_is_written_and_nothing_lost(
 
     assert file.read_text() == damaged
     file.rename(file.with_name("evidence"))
-    assert append_anchors() == 1, "a new file begins with the heads of all logs"
+    assert anchors.append() == 1, "a new file begins with the heads of all logs"
     assert "agree with all 1" in verify(anchors=file)
 
 
 def test_a_whole_line_without_its_end_stays(rejected: UUID, file: Path) -> None:
-    append_anchors()
+    anchors.append()
     file.write_text(file.read_text().removesuffix("\n"))
     factories.applications(rejected, 1)
 
-    append_anchors()
+    anchors.append()
 
     assert "agree with all 2" in verify(anchors=file)
 
@@ -125,7 +125,7 @@ def test_the_key_and_its_name_are_on_the_disk_before_anything_is_signed_with_it(
 
     monkeypatch.setattr(os, "fsync", note_sync)
     monkeypatch.setattr(os, "link", note_link)
-    append_anchors()
+    anchors.append()
 
     kept = ["sync anchor_key", "link anchor_key", "sync secret"]
     public = ["sync anchor_key", "link anchor_key.pub", "sync secret"]
@@ -134,7 +134,7 @@ def test_the_key_and_its_name_are_on_the_disk_before_anything_is_signed_with_it(
 
 
 def test_a_key_that_is_none_is_said(rejected: UUID, file: Path, settings: Any) -> None:
-    append_anchors()
+    anchors.append()
     Path(settings.ANCHOR_KEY_FILE).write_bytes(b"")
 
     with pytest.raises(Fatal, match="not a key in PEM"):
@@ -144,12 +144,12 @@ def test_a_key_that_is_none_is_said(rejected: UUID, file: Path, settings: Any) -
 def test_a_damaged_line_before_the_last_one_stops_no_further_anchors(
     rejected: UUID, file: Path
 ) -> None:
-    append_anchors()
+    anchors.append()
     factories.applications(rejected, 1)
-    append_anchors()
+    anchors.append()
     _first, second = file.read_text().splitlines()
     file.write_text(f"damaged\n{second}\n")
     factories.applications(rejected, 1)
 
-    assert append_anchors() == 1
+    assert anchors.append() == 1
     assert len(file.read_text().splitlines()) == 3

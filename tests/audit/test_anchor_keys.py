@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import CommandError
 
-from pipeline.audit.anchors import append_anchors
+from pipeline.audit import anchors
 from pipeline.audit.task import KEY
 from tasks.errors import Fatal
 from tests.audit.test_anchors import verify
@@ -31,7 +31,7 @@ def pem_of(key: Any) -> bytes:
 def test_a_key_of_another_kind_neither_signs_nor_verifies(
     rejected: UUID, file: Path, settings: Any
 ) -> None:
-    append_anchors()
+    anchors.append()
     key = Path(settings.ANCHOR_KEY_FILE)
     key.write_bytes(pem_of(generate_private_key(SECP256R1())))
 
@@ -53,7 +53,7 @@ def test_who_is_second_to_make_the_key_signs_with_that_of_the_first(
         link(of, name)
 
     monkeypatch.setattr(os, "link", link_as_second)
-    append_anchors()
+    anchors.append()
 
     assert key.read_bytes() == first
     assert "agree with all 1" in verify(anchors=file, key=key)

@@ -15,7 +15,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from pipeline.audit import anchors
-from pipeline.audit.anchors import append_anchors
 from pipeline.audit.task import KEY
 from pipeline.audit.verify import verify_job
 from pipeline.models import Event
@@ -41,10 +40,10 @@ def lines(file: Path) -> list[dict[str, Any]]:
 def test_the_head_of_each_log_is_signed_once_it_has_grown(rejected: UUID, file: Path) -> None:
     other = factories.job()
 
-    assert append_anchors() == 2
-    assert append_anchors() == 0
+    assert anchors.append() == 2
+    assert anchors.append() == 0
     factories.applications(other, 1)
-    assert append_anchors() == 1
+    assert anchors.append() == 1
 
     first, second, third = lines(file)
     assert {first["job"], second["job"]} == {str(rejected), str(other)}
@@ -57,10 +56,10 @@ def test_the_head_of_each_log_is_signed_once_it_has_grown(rejected: UUID, file: 
 def test_a_decision_rewritten_with_its_chain_passes_verification_but_not_its_anchor(
     rejected: UUID, file: Path
 ) -> None:
-    append_anchors()
+    anchors.append()
     anchored = factories.row_of(rejected).seq
     factories.applications(rejected, 1)
-    append_anchors()
+    anchors.append()
 
     seq = forge(rejected, "REMOVED", lambda row: row.data.update(reason="NO_RESPONSE"))
 
@@ -75,10 +74,10 @@ def test_a_decision_rewritten_with_its_chain_passes_verification_but_not_its_anc
 
 
 def test_the_last_anchor_that_still_fits_bounds_the_change(rejected: UUID, file: Path) -> None:
-    append_anchors()
+    anchors.append()
     good = factories.row_of(rejected).seq
     factories.applications(rejected, 2)
-    append_anchors()
+    anchors.append()
     last = factories.row_of(rejected).seq
 
     forge(rejected, "APPLIED", lambda row: row.data.update(forged=0) or row.data.pop("forged"))
@@ -90,7 +89,7 @@ def test_the_last_anchor_that_still_fits_bounds_the_change(rejected: UUID, file:
 
 
 def test_events_that_are_gone_are_named(rejected: UUID, file: Path) -> None:
-    append_anchors()
+    anchors.append()
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
         Event.objects.filter(job_id=rejected).delete()
@@ -107,7 +106,7 @@ def resigned(text: str) -> str:
     facts.pop("signature")
     anchor = anchors.Anchor(UUID(facts["job"]), facts["seq"], facts["hash"], facts["at"])
     before = rest[-1].encode() if rest else b""
-    line = anchors._signed_anchor(anchor, before, Ed25519PrivateKey.generate())
+    line = anchors._signed_line(anchor, before, Ed25519PrivateKey.generate())
     return "\n".join([*rest, line.decode()]) + "\n"
 
 
@@ -130,7 +129,7 @@ def test_a_file_that_was_changed_says_where(
     rejected: UUID, file: Path, forge_file: Callable[[str], str], why: str
 ) -> None:
     for _ in range(3):
-        append_anchors()
+        anchors.append()
         factories.applications(rejected, 1)
     assert len(lines(file)) == 3
 
@@ -143,7 +142,7 @@ def test_a_file_that_was_changed_says_where(
 def test_the_public_half_is_enough_and_the_key_is_its_owners(
     rejected: UUID, file: Path, settings: Any
 ) -> None:
-    append_anchors()
+    anchors.append()
     key: Path = settings.ANCHOR_KEY_FILE
     public = key.with_name("anchor_key.pub")
 
@@ -158,7 +157,7 @@ def test_the_public_half_is_enough_and_the_key_is_its_owners(
 
 
 def test_several_at_once_write_one_chain(rejected: UUID, file: Path) -> None:
-    assert sorted(together([append_anchors] * 4)) == [0, 0, 0, 1]
+    assert sorted(together([anchors.append] * 4)) == [0, 0, 0, 1]
 
     assert len(lines(file)) == 1
     assert "agree with all 1" in verify(anchors=file)

@@ -20,7 +20,7 @@ from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
-    problems_with_archive,
+    find_archive_problems,
     replay_archived_log,
     verify_archived_log,
 )
@@ -65,7 +65,7 @@ def test_a_log_that_has_grown_replaces_its_file(tmp_path: Path) -> None:
 
     remove(application_id=active.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
 
-    assert problems_with_archive(tmp_path) == (1, []), "it may have more events than its file"
+    assert find_archive_problems(tmp_path) == (1, []), "it may have more events than its file"
     assert archive_logs(tmp_path, after_days=30) == (1, 0, [])
     header = verify_archived_log(archived_log_path(tmp_path, job_id))
     assert header.events == factories.row_of(job_id).seq
@@ -114,7 +114,7 @@ def test_a_log_rewritten_with_its_chain_differs_from_its_file_and_cannot_replace
     for grown in grows:
         if grown:
             remove(application_id=active.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
-        _, [problem] = problems_with_archive(tmp_path)
+        _, [problem] = find_archive_problems(tmp_path)
         assert problem.endswith(
             f"{job_id}.jsonl.gz: the log in the database differs from seq {seq} on"
         )
@@ -133,17 +133,17 @@ def test_events_that_are_gone_from_the_database_are_in_the_file(tmp_path: Path) 
         Event.objects.filter(job_id=job_id).delete()
         cursor.execute("RESET session_replication_role")
 
-    assert problems_with_archive(tmp_path)[1] == [
+    assert find_archive_problems(tmp_path)[1] == [
         f"{path}: the log in the database differs from seq 1 on"
     ]
     assert replay_archived_log(path) == line
 
 
 STEPS = {
-    "while the file is written": (archived_log, "_archived_line_of"),
+    "while the file is written": (archived_log, "_encode_line"),
     "before it is read back": (archive, "verify_archived_log"),
     "before it gets its name": (Path, "replace"),
-    "after it got its name": (archive, "sync_anchor_folder"),
+    "after it got its name": (archive.anchors, "sync_folder"),
 }
 
 
@@ -180,7 +180,7 @@ def test_a_kill_leaves_the_file_before_or_the_one_after(
         assert list(path.parent.glob("*.part"))
     assert archive_logs(tmp_path, after_days=30)[2] == []
     assert verify_archived_log(path).events == factories.row_of(job_id).seq
-    assert problems_with_archive(tmp_path) == (1, [])
+    assert find_archive_problems(tmp_path) == (1, [])
 
 
 def test_unfinished_files_of_a_dead_process_are_removed_after_a_day(tmp_path: Path) -> None:

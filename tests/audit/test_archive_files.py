@@ -22,12 +22,12 @@ from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
-    problems_with_archive,
+    find_archive_problems,
     replay_archived_log,
     verify_archived_log,
 )
 from pipeline.audit.verify import replay
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.files.exports import formatted_lines
@@ -169,7 +169,7 @@ def test_a_file_under_the_name_of_another_job_is_named(tmp_path: Path) -> None:
     path.rename(wrong)
 
     assert (
-        f"{wrong}: it has the log of {one}, by its first line" in problems_with_archive(tmp_path)[1]
+        f"{wrong}: it has the log of {one}, by its first line" in find_archive_problems(tmp_path)[1]
     )
 
 
@@ -180,7 +180,7 @@ def test_a_line_that_cannot_be_hashed_is_named(tmp_path: Path, text: str) -> Non
         path, lambda rows: rows.__setitem__(2, rows[2].replace('"data":{', f'"data":{{"x":{text},'))
     )
 
-    [problem] = problems_with_archive(tmp_path)[1]
+    [problem] = find_archive_problems(tmp_path)[1]
 
     assert str(path) in problem
 
@@ -190,7 +190,7 @@ def test_a_pipe_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
 
-    assert problems_with_archive(tmp_path) == (1, [f"{path}: it is no file"])
+    assert find_archive_problems(tmp_path) == (1, [f"{path}: it is no file"])
 
 
 def without_its_last_row(path: Path) -> None:
@@ -232,7 +232,7 @@ def a_draw() -> UUID:
 def a_seat_accepted_in_advance() -> UUID:
     job_id = factories.job()
     _seated, waiting = factories.applications(job_id, 2)
-    until = database_now() + timedelta(days=1)
+    until = instants.now() + timedelta(days=1)
     preaccept(application_id=waiting.id, accept_until=until, actor=factories.owner_of(waiting))
     factories.alter(job_id, capacity=2)
     return job_id

@@ -16,7 +16,7 @@ from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
-    problems_with_archive,
+    find_archive_problems,
     verify_archived_log,
 )
 from pipeline.audit.verify import verify_job
@@ -56,7 +56,7 @@ def test_a_lost_file_is_named_and_written_again_but_not_in_silence(
     whole = path.read_bytes()
     path.unlink()
 
-    assert problems_with_archive(tmp_path) == (
+    assert find_archive_problems(tmp_path) == (
         1,
         [f"{path}: it cannot be read: No such file or directory"],
     )
@@ -68,7 +68,7 @@ def test_a_lost_file_is_named_and_written_again_but_not_in_silence(
 
     assert path.read_bytes() == whole
     assert archive_logs(tmp_path, after_days=30) == (0, 0, [])
-    assert problems_with_archive(tmp_path) == (1, [])
+    assert find_archive_problems(tmp_path) == (1, [])
 
 
 def test_a_lost_file_is_not_written_again_from_another_log(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_older_file_is_named_and_replaced_but_not_in_silence(tmp_path: Path) 
     newest = verify_archived_log(path).events
     path.write_bytes(old)
 
-    _, [problem] = problems_with_archive(tmp_path)
+    _, [problem] = find_archive_problems(tmp_path)
     assert problem.startswith(f"{path}: it is older: it has ")
     written, _, [problem] = archive_logs(tmp_path, after_days=30)
 
@@ -109,7 +109,7 @@ def test_a_manifest_that_names_another_log_is_named(tmp_path: Path) -> None:
     manifest, head = tmp_path / "manifest.jsonl", bytes(factories.row_of(job_id).chain_head)
     manifest.write_text(manifest.read_text().replace(head.hex(), "0" * 64))
 
-    assert problems_with_archive(tmp_path) == (
+    assert find_archive_problems(tmp_path) == (
         *(1,),
         [f"{path}: it is not the file that the manifest names"],
     )
@@ -122,7 +122,7 @@ def test_a_file_that_no_run_has_written_is_named(tmp_path: Path) -> None:
     archive_log(tmp_path, known)
 
     path = archived_log_path(tmp_path, other)
-    assert problems_with_archive(tmp_path) == (2, [f"{path}: it is not in the manifest"])
+    assert find_archive_problems(tmp_path) == (2, [f"{path}: it is not in the manifest"])
 
 
 def test_a_lost_manifest_is_told_and_begun_again(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_lost_manifest_is_told_and_begun_again(tmp_path: Path) -> None:
     assert (written, len(problems)) == (0, 1)
     assert problems[0].startswith(f"{manifest} was gone")
     assert archive_logs(tmp_path, after_days=30) == (0, 0, [])
-    assert problems_with_archive(tmp_path) == (1, [])
+    assert find_archive_problems(tmp_path) == (1, [])
 
 
 def drop_first(lines: list[bytes]) -> None:
@@ -162,7 +162,7 @@ def test_a_damaged_manifest_is_named_and_nothing_is_written(tmp_path: Path, dama
     damage(lines)
     manifest.write_bytes(b"".join(lines))
 
-    _, [problem] = problems_with_archive(tmp_path)
+    _, [problem] = find_archive_problems(tmp_path)
     assert problem.startswith(f"{manifest}: line")
     assert archive_logs(tmp_path, after_days=30) == (0, 0, [problem])
 
@@ -174,9 +174,9 @@ def test_a_line_that_a_crash_has_cut_off_is_written_again(tmp_path: Path) -> Non
     manifest = tmp_path / "manifest.jsonl"
     manifest.write_bytes(manifest.read_bytes()[:-20])
 
-    assert len(problems_with_archive(tmp_path)[1]) == 1, "its file is there without a line"
+    assert len(find_archive_problems(tmp_path)[1]) == 1, "its file is there without a line"
     assert archive_logs(tmp_path, after_days=30) == (0, 0, [])
-    assert problems_with_archive(tmp_path) == (2, [])
+    assert find_archive_problems(tmp_path) == (2, [])
     assert archived_log_path(tmp_path, other).exists()
 
 
@@ -197,7 +197,7 @@ def test_a_run_that_is_overtaken_does_not_put_its_older_file_in_place_of_the_new
     path = archive_log(tmp_path, job_id)
 
     assert verify_archived_log(path).events == factories.row_of(job_id).seq
-    assert problems_with_archive(tmp_path) == (1, [])
+    assert find_archive_problems(tmp_path) == (1, [])
     assert not list(path.parent.glob("*.part"))
 
 

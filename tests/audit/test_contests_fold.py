@@ -18,7 +18,7 @@ from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.misses import read_last_miss
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, Event
-from pipeline.services.contests import answer_contest, close_contest_with_answer, contest
+from pipeline.services.contests import answer_contest, close_answered, contest
 from pipeline.services.leaving import remove
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
@@ -147,9 +147,7 @@ def _answer_again(row: Application, found: Contest) -> None:
     job = lock_job_of(row.id)
     how = (ContestAnswer.UPHELD, ContestReason.DECISION_STANDS)
     ended = job.application(row.id)
-    close_contest_with_answer(
-        job, ended, found, answer=how[0], reason=how[1], actor=factories.RECRUITER
-    )
+    close_answered(job, ended, found, answer=how[0], reason=how[1], actor=factories.RECRUITER)
     write(job, commit=True)
 
 

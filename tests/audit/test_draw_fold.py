@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 
 from pipeline.audit.rules import DrawFold
-from pipeline.domain.draw import ALGORITHM, draw_seed
+from pipeline.domain import draw
+from pipeline.domain.draw import ALGORITHM
 from pipeline.domain.states import ActorKind
 from pipeline.line.event_log import GENESIS, logged_time
 from pipeline.models import Event
@@ -21,7 +22,7 @@ JOB, ANA, BO = (UUID(int=number) for number in (1, 2, 3))
 
 def drawn_at(moment: datetime, **changes: Any) -> Event:
     """Return the event of a right draw among two, but for the changes."""
-    seed = draw_seed(GENESIS, logged_time(moment))
+    seed = draw.seed(GENESIS, logged_time(moment))
     data = ANNOUNCED | {"algorithm": ALGORITHM, "seed": seed.hex(), "drawn": 2}
     values = {"event": "DRAWN", "seq": 5, "at": moment, "effective_at": DRAW_AT, "data": data}
     system = {"actor_kind": ActorKind.SYSTEM, "prev_hash": GENESIS}

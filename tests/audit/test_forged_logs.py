@@ -15,7 +15,7 @@ from jobs.models import Job
 from pipeline.audit.verify import TURNS, verify_job
 from pipeline.domain.errors import VerifierBusy
 from pipeline.domain.states import Move, ReinstatementReason
-from pipeline.line.event_log import GENESIS, chained_log_hash
+from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
@@ -44,7 +44,7 @@ def forge(job_id: UUID, event: str, change: Callable[[Event], Any]) -> int:
             if row.seq == target.seq:
                 change(row)
                 forged = row.seq
-            row.prev_hash, row.hash = head, chained_log_hash(head, row)
+            row.prev_hash, row.hash = head, chained_hash(head, row)
             head = row.hash
             row.save()
         Job.objects.filter(id=job_id).update(chain_head=head)

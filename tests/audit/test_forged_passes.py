@@ -14,7 +14,7 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.states import SYSTEM, Actor, Move
 from pipeline.line.lock import lock_job_of
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.misses import read_place_before_offer
+from pipeline.line.misses import read_waiting_place
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
@@ -92,7 +92,7 @@ def pass_as(
     actor: Callable[[Application], Actor], shift: int = 0
 ) -> Callable[[LockedJob, Application], Any]:
     def forged(job: LockedJob, row: Application) -> None:
-        ticket, row.tie = read_place_before_offer(row)
+        ticket, row.tie = read_waiting_place(row)
         row.ticket = ticket + shift
         job.head_ticket = min(job.head_ticket, row.ticket)
         make_move(job, row, Move.PASS, actor=actor(row))

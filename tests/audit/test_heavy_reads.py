@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from pipeline.audit import verify as heavy_reads
-from pipeline.audit.verify import replay, replay_one_page, turn_for_heavy_read, verify_job
+from pipeline.audit.verify import heavy_read, replay, replay_one_page, verify_job
 from pipeline.domain.errors import LogReadersBusy
 from tests.support import factories
 from tests.support.crowd import crowd
@@ -22,7 +22,7 @@ def tried(company_id: object, events: int) -> list[bool]:
 
     def read() -> None:
         try:
-            with turn_for_heavy_read(company_id, events=events):  # type: ignore[arg-type]
+            with heavy_read(company_id, events=events):  # type: ignore[arg-type]
                 found.append(True)
         except LogReadersBusy:
             found.append(False)
@@ -39,7 +39,7 @@ def test_one_long_log_of_a_company_is_read_at_a_time() -> None:
     mine, other = factories.company(), factories.company()
     long = heavy_reads.LONG_LOG + 1
 
-    with turn_for_heavy_read(mine.id, events=long):
+    with heavy_read(mine.id, events=long):
         assert tried(mine.id, long) == [False]
         assert tried(mine.id, heavy_reads.LONG_LOG) == [True]
         assert tried(other.id, long) == [True]
@@ -61,7 +61,7 @@ def test_to_verify_a_long_log_takes_the_companys_turn(monkeypatch: pytest.Monkey
         finally:
             connection.close()
 
-    with turn_for_heavy_read(company_id, events=heavy_reads.LONG_LOG + 1):
+    with heavy_read(company_id, events=heavy_reads.LONG_LOG + 1):
         thread = threading.Thread(target=verify)
         thread.start()
         thread.join()

@@ -10,13 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.anchors import (
-    BadAnchors,
-    LastAnchor,
-    append_anchors,
-    logs_grew_after_anchor,
-    read_last_anchor,
-)
+from pipeline.audit import anchors
+from pipeline.audit.anchors import BadAnchors, LastAnchor
 from tests.audit.test_anchors import lines
 from tests.support import factories
 
@@ -26,13 +21,13 @@ NOW = timedelta()
 
 
 def end_of(file: Path, settings: Any) -> LastAnchor:
-    return read_last_anchor(file, settings.ANCHOR_KEY_FILE)
+    return anchors.read_last(file, settings.ANCHOR_KEY_FILE)
 
 
 def test_the_last_line_is_the_last_anchor(rejected: UUID, file: Path, settings: Any) -> None:
-    append_anchors()
+    anchors.append()
     factories.applications(rejected, 1)
-    append_anchors()
+    anchors.append()
 
     anchor, fault, is_cut_off = end_of(file, settings)
 
@@ -43,7 +38,7 @@ def test_the_last_line_is_the_last_anchor(rejected: UUID, file: Path, settings: 
 
 @pytest.mark.usefixtures("rejected")
 def test_a_line_that_lacks_only_its_end_is_whole(file: Path, settings: Any) -> None:
-    append_anchors()
+    anchors.append()
     before = end_of(file, settings)
     file.write_bytes(file.read_bytes().rstrip(b"\n"))
 
@@ -54,9 +49,9 @@ def test_a_line_that_lacks_only_its_end_is_whole(file: Path, settings: Any) -> N
 def test_half_a_line_is_named_and_the_one_before_it_counts(
     rejected: UUID, file: Path, settings: Any, left: int
 ) -> None:
-    append_anchors()
+    anchors.append()
     factories.applications(rejected, 1)
-    append_anchors()
+    anchors.append()
     first, second = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(first * left + second[:40])
 
@@ -68,7 +63,7 @@ def test_half_a_line_is_named_and_the_one_before_it_counts(
 
 @pytest.mark.usefixtures("rejected")
 def test_a_forged_line_an_empty_file_and_no_file_are_told_apart(file: Path, settings: Any) -> None:
-    append_anchors()
+    anchors.append()
     whole = file.read_text()
 
     file.write_text(whole.replace('"seq":', '"seq":1'))
@@ -83,11 +78,11 @@ def test_a_forged_line_an_empty_file_and_no_file_are_told_apart(file: Path, sett
 def test_a_log_that_grew_after_the_last_anchor_is_noticed(
     rejected: UUID, file: Path, settings: Any
 ) -> None:
-    assert logs_grew_after_anchor(None, before=NOW)
-    append_anchors()
+    assert anchors.logs_grew(None, before=NOW)
+    anchors.append()
     last = end_of(file, settings).anchor
 
-    assert not logs_grew_after_anchor(last, before=NOW)
+    assert not anchors.logs_grew(last, before=NOW)
     factories.applications(rejected, 1)
-    assert logs_grew_after_anchor(last, before=NOW)
-    assert not logs_grew_after_anchor(last, before=timedelta(hours=1))
+    assert anchors.logs_grew(last, before=NOW)
+    assert not anchors.logs_grew(last, before=timedelta(hours=1))

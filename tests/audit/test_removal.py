@@ -18,15 +18,13 @@ from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
-    is_archived_with_places,
-    problems_with_archive,
-    turn_to_archive,
+    find_archive_problems,
 )
 from pipeline.audit.removal import LogNotRemovableError, put_back_log, remove_archived_logs
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import LogArchived, UnknownPlace
 from pipeline.models import Event, RemovedLog
-from pipeline.selectors.system import FeedPlace, feed_of
+from pipeline.selectors.system import FeedPlace, read_feed
 from tests.support import factories
 from tests.support.archives import closed_job
 from tests.support.feeds import wait_for_the_feed
@@ -65,7 +63,7 @@ def test_what_is_put_back_is_as_it_was(tmp_path: Path) -> None:
     assert rows_of(other) == kept
     with pytest.raises(LogArchived, match="moved to the archive on"):
         verify_job(job_id)
-    assert problems_with_archive(tmp_path) == (2, [])
+    assert find_archive_problems(tmp_path) == (2, [])
     assert archive_logs(tmp_path, after_days=30) == (0, 0, [])
 
     assert put_back_log(tmp_path, job_id) == len(before)
@@ -73,7 +71,7 @@ def test_what_is_put_back_is_as_it_was(tmp_path: Path) -> None:
     assert rows_of(job_id) == before
     assert verify_job(job_id).is_sound
     assert not RemovedLog.objects.exists()
-    assert problems_with_archive(tmp_path) == (2, [])
+    assert find_archive_problems(tmp_path) == (2, [])
 
 
 def test_the_feed_goes_on_and_refuses_a_place_in_a_removed_log(tmp_path: Path) -> None:
@@ -83,19 +81,19 @@ def test_the_feed_goes_on_and_refuses_a_place_in_a_removed_log(tmp_path: Path) -
     archive_logs(tmp_path, after_days=30)
     last = factories.row_of(job_id).seq
     wait_for_the_feed()
-    whole = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
+    whole = [(e.job_id, e.seq) for e in read_feed(company_id, after=None, limit=100).rows]
 
     remove_archived_logs(tmp_path, after_days=400)
 
-    rest = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
+    rest = [(e.job_id, e.seq) for e in read_feed(company_id, after=None, limit=100).rows]
     assert rest == [each for each in whole if each[0] == younger]
-    assert feed_of(company_id, after=FeedPlace(job_id, last), limit=100).rows[0].job_id == younger
+    assert read_feed(company_id, after=FeedPlace(job_id, last), limit=100).rows[0].job_id == younger
     with pytest.raises(LogArchived):
-        feed_of(company_id, after=FeedPlace(job_id, last - 1), limit=100)
+        read_feed(company_id, after=FeedPlace(job_id, last - 1), limit=100)
     with pytest.raises(UnknownPlace):
-        feed_of(factories.company().id, after=FeedPlace(job_id, last), limit=100)
+        read_feed(factories.company().id, after=FeedPlace(job_id, last), limit=100)
     put_back_log(tmp_path, job_id)
-    back = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
+    back = [(e.job_id, e.seq) for e in read_feed(company_id, after=None, limit=100).rows]
     assert back == whole
 
 
@@ -195,7 +193,7 @@ def test_one_run_at_a_time_uses_the_archive(tmp_path: Path) -> None:
             with pytest.raises(ArchiveBusy):
                 act()
 
-    with turn_to_archive():
+    with archive.exclusive_writing():
         assert together([attempt]) == [None]
 
 
@@ -208,11 +206,11 @@ def test_a_file_of_an_earlier_format_is_written_anew_before_its_log_goes(
         patched.setattr(archive, "FORMAT", archive.WITHOUT_PLACES)
         archive_log(tmp_path, job_id)
     assert remove_archived_logs(tmp_path, after_days=400, dry_run=True).logs == 1
-    assert not is_archived_with_places(archived_log_path(tmp_path, job_id))
+    assert not archive.has_places(archived_log_path(tmp_path, job_id))
 
     assert remove_archived_logs(tmp_path, after_days=400).logs == 1
 
-    assert is_archived_with_places(archived_log_path(tmp_path, job_id))
+    assert archive.has_places(archived_log_path(tmp_path, job_id))
     put_back_log(tmp_path, job_id)
     assert rows_of(job_id) == before
 
@@ -227,10 +225,10 @@ def test_what_is_not_the_removed_log_is_not_put_back(tmp_path: Path) -> None:
     path.write_bytes(archive_log(tmp_path, other).read_bytes())
     with pytest.raises(BadArchive, match="not the log that was removed"):
         put_back_log(tmp_path, job_id)
-    assert problems_with_archive(tmp_path, job_ids=[job_id])[1]
+    assert find_archive_problems(tmp_path, job_ids=[job_id])[1]
     path.unlink()
     assert "Bring it back from a copy" in archive_logs(tmp_path, after_days=30)[2][0]
-    assert problems_with_archive(tmp_path, job_ids=[job_id])[1]
+    assert find_archive_problems(tmp_path, job_ids=[job_id])[1]
     assert RemovedLog.objects.get().pk == job_id
 
     path.write_bytes(whole)

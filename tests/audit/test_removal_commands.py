@@ -9,14 +9,12 @@ from uuid import UUID
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipeline.audit import removal
-from pipeline.audit.anchor_comparison import problems_with_anchors
-from pipeline.audit.anchors import append_anchors
+from pipeline.audit import anchor_comparison, anchors, removal
 from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
-    problems_with_archive,
+    find_archive_problems,
 )
 from pipeline.audit.removal import remove_archived_logs
 from pipeline.domain.states import Outcome
@@ -65,18 +63,18 @@ def test_a_row_that_is_not_as_the_file_of_its_removed_log_is_named(tmp_path: Pat
     job_id = removed_job(tmp_path)
     path = archived_log_path(tmp_path, job_id)
     lapsed = factories.Application.objects.filter(job_id=job_id, decay_count=1).order_by("id")[0]
-    assert problems_with_archive(tmp_path) == (1, [])
+    assert find_archive_problems(tmp_path) == (1, [])
 
     factories.Application.objects.filter(id=lapsed.id).update(decay_count=0)
 
-    assert problems_with_archive(tmp_path)[1] == [
+    assert find_archive_problems(tmp_path)[1] == [
         f"{path}: application {lapsed.id}: decay_count is 0, the log says 1"
     ]
     assert f"{job_id}: in the archive" in said_by("verify_log"), "without the file nothing tells"
     with pytest.raises(CommandError, match=r"1 of 1 .*: decay_count is 0, the log says 1"):
         said_by("verify_log", archive=tmp_path)
     factories.Application.objects.filter(id=lapsed.id).update(passes_used=1)
-    [problem] = problems_with_archive(tmp_path)[1]
+    [problem] = find_archive_problems(tmp_path)[1]
     assert problem.endswith("the log says 1, and 1 more difference")
 
 
@@ -95,7 +93,7 @@ def test_an_older_file_is_not_that_of_the_removed_log(
 
     path.write_bytes(older)
 
-    assert problems_with_archive(tmp_path)[1] == [
+    assert find_archive_problems(tmp_path)[1] == [
         f"{path}: it is not the log that was removed from the database"
     ]
 
@@ -106,21 +104,21 @@ def test_anchors_are_compared_with_the_file_of_a_removed_log(
     monkeypatch.setattr(removal, "FEWEST_DAYS", 0)  # a time that passes would change the hashes
     settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE = tmp_path / "anchors", tmp_path / "key"
     job_id = factories.job(capacity=1)
-    append_anchors()
+    anchors.append()
     factories.applications(job_id, 2)
-    append_anchors()
+    anchors.append()
     close_job(job_id=job_id, actor=factories.RECRUITER)
     factories.settle_all()
     remove_active(job_id)
-    append_anchors()
+    anchors.append()
     archive_logs(tmp_path, after_days=0)
     assert remove_archived_logs(tmp_path, after_days=0).refused == []
     files = (settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE)
 
-    assert problems_with_anchors(*files) == (1, []), "of the last event alone"
-    assert problems_with_anchors(*files, archive=tmp_path) == (3, [])
+    assert anchor_comparison.compare(*files) == (1, []), "of the last event alone"
+    assert anchor_comparison.compare(*files, archive=tmp_path) == (3, [])
     archived_log_path(tmp_path, job_id).unlink()
-    assert len(problems_with_anchors(*files, archive=tmp_path)[1]) == 1
+    assert len(anchor_comparison.compare(*files, archive=tmp_path)[1]) == 1
 
 
 def remove_active(job_id: UUID) -> None:

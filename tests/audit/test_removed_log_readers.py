@@ -16,7 +16,7 @@ from pipeline.audit.removal import remove_archived_logs
 from pipeline.figures.reports import KEY
 from pipeline.figures.whatif import run
 from pipeline.models import Application, RemovedLog, WeeklyReport
-from pipeline.privacy.my_data import my_data_about
+from pipeline.privacy import my_data
 from pipeline.selectors.pages import encode_cursor
 from tasks.errors import Discard
 from tests.strangers.addresses import PARAMETER, addresses
@@ -170,7 +170,7 @@ def test_nobody_is_missing_from_a_list_of_applications(removed: Application) -> 
     lines = b"".join(owner.get(path).streaming_content).decode().splitlines()
 
     assert len(lines) == 1 + Application.objects.filter(job_id=removed.job_id).count()
-    mine = my_data_about(removed.applicant)["applications"]
+    mine = my_data.collect(removed.applicant)["applications"]
     assert [each["timeline_moved_to_archive_at"] for each in mine] == [
         RemovedLog.objects.get().removed_at
     ]

@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.audit.verify import replay, replay_one_page
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
-from pipeline.selectors.past import PastPlace, past_state_of
+from pipeline.selectors import past
+from pipeline.selectors.past import PastPlace
 from pipeline.services.jobs import close_job, pause_job
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge
@@ -124,7 +125,7 @@ def test_a_draw_by_lot_does_not_change_since_when_people_wait() -> None:
     people = {each.id: each for each in factories.applications(job_id, 4)}
     draw(job_id)
 
-    lists = [replay(job_id).waitlist, past_state_of(job_id).waitlist]
+    lists = [replay(job_id).waitlist, past.read_state(job_id).waitlist]
 
     since = {each: factories.fresh(people[each]).status_since for each in people}
     for waiting in lists:
@@ -152,10 +153,10 @@ def test_nobody_has_a_position_until_the_draw_has_placed_everybody() -> None:
     drawn = draw(job_id)
 
     for seq in range(3, drawn.seq + 3):
-        moments = replay(job_id, seq=seq), past_state_of(job_id, seq=seq)
+        moments = replay(job_id, seq=seq), past.read_state(job_id, seq=seq)
         assert {place.position for moment in moments for place in moment.waitlist} == {None}, seq
         assert {place.position for place in _one_page(job_id, seq)} == {None}, seq
-    after = replay(job_id, seq=drawn.seq + 3), past_state_of(job_id, seq=drawn.seq + 3)
+    after = replay(job_id, seq=drawn.seq + 3), past.read_state(job_id, seq=drawn.seq + 3)
     for moment in after:
         assert [place.position for place in moment.waitlist] == [1, 2, 3]
     assert [place.position for place in _one_page(job_id, drawn.seq + 3)] == [1, 2, 3]

@@ -16,7 +16,8 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from playwright.sync_api import BrowserContext, Page
 
-from applicants.browser import JUST_SENT, PROVING, remember_address_in_browser, sign_in_browser
+from applicants import browser
+from applicants.browser import JUST_SENT, PROVING, remember_address
 from applicants.models import Applicant
 from jobs.models import User
 from tests.browser.site import WIDTHS
@@ -33,7 +34,7 @@ def sign_in_applicant(context: BrowserContext, url: str, person: Applicant) -> N
     """Have a browser's session stand for a person, as if they had proved their address."""
     request = RequestFactory().get("/")
     request.session = SessionStore()
-    sign_in_browser(request, person)
+    browser.sign_in(request, person)
     _give_session(context, url, request.session)
 
 
@@ -51,7 +52,7 @@ def half_a_minute_later(page: Page, email: str) -> None:
     then = time.time() - JUST_SENT.total_seconds() - 5
     with mock.patch("django.core.signing.time.time", return_value=then):
         response = HttpResponse()
-        remember_address_in_browser(response, email, handle="a handle")
+        remember_address(response, email, handle="a handle")
     for cookie in page.context.cookies():
         if cookie["name"] == PROVING:
             page.context.add_cookies([{**cookie, "value": response.cookies[PROVING].coded_value}])

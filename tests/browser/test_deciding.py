@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Role
 from pipeline.models import ApplicationNote, PendingDecision
-from pipeline.review.decisions import TASK, carry_out_decision
+from pipeline.review import decisions
+from pipeline.review.decisions import TASK
 from tests.browser.buttons import shows
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
@@ -67,9 +68,8 @@ def test_the_pages_of_a_decision_can_be_used_by_everybody(
     pages: list[Page], world: World, settings: Any
 ) -> None:
     settings.DECISION_UNDO_SECONDS = 3_600
-    from pipeline.review.decisions import make_decision
 
-    decision = make_decision(
+    decision = decisions.make(
         decision_id=world.waiting.id,
         job_id=world.job,
         application_ids=[world.waiting.id],
@@ -89,7 +89,7 @@ def test_the_pages_of_a_decision_can_be_used_by_everybody(
     expect(page.locator(".decision-notice")).to_have_count(0)
     let_tasks_wait(3_600)
     run_due_tasks(TASK)
-    carry_out_decision(decision.id)
+    decisions.carry_out(decision.id)
     assert factories.status_of(world.waiting) == "WAITLIST"
 
 

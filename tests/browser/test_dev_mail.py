@@ -11,7 +11,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from applicants.models import Applicant
-from pipeline.mail.links import unsubscribe_link
+from pipeline.mail.links import unsubscribe_url
 from pipeline.notifications import previews
 from tests.browser.helpers import axe, no_sideways_scroll, shot
 from tests.browser.site import OpenPage
@@ -65,7 +65,7 @@ def test_a_mail_that_was_sent_can_be_seen_as_html(
 ) -> None:
     settings.DEV_MAIL, settings.DEV_MAIL_FOLDER = True, tmp_path
     settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.DevMailboxBackend"
-    sample = previews.preview_of("promoted")
+    sample = previews.find("promoted")
     assert sample
     send_mail("Your turn", sample.text, None, ["ana@example.org"], html_message=sample.html)
     page = browser_page()
@@ -82,7 +82,7 @@ def test_reminders_end_by_a_button(browser_page: OpenPage, live_server: Any, set
     person = factories.applicant()
     for kind, dark in (("desktop", False), ("narrow", True)):
         page = browser_page(kind, dark=dark)
-        page.goto(unsubscribe_link("reminders", person.id))
+        page.goto(unsubscribe_url("reminders", person.id))
         axe(page)
         no_sideways_scroll(page)
 

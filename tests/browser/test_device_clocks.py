@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Company
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from tests.browser.device_clocks import give_clocks, set_clock, sleep
 from tests.browser.helpers import sign_in_applicant, sign_in_staff
 from tests.browser.site import Site
@@ -60,7 +60,7 @@ def test_after_a_sleep_the_time_left_is_right_at_once(
 ) -> None:
     give_clocks(page)
     seq = factories.row_of(offered.job_id).seq
-    link = make_offer_link_token(LinkedOffer(offered.id, seq))
+    link = make_offer_token(LinkedOffer(offered.id, seq))
     names = {"id": offered.id, "job": offered.job_id, "link": link}
     open_page(page, site, company, offered, path.format(**names))
     assert abs(error_seconds(page)) <= WRONG_SECONDS

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, Response
 
 from applicants.models import Applicant
 from jobs.models import User
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.models import Event
 from tests.browser.buttons import PRESSED, buttons_of
 from tests.browser.helpers import (
@@ -51,7 +51,7 @@ def _job(world: World) -> dict[str, Any]:
 
 def _offer(world: World) -> dict[str, Any]:
     seq = Event.objects.filter(application_id=world.offered.id).latest("seq").seq
-    return {"token": make_offer_link_token(LinkedOffer(world.offered.id, seq))}
+    return {"token": make_offer_token(LinkedOffer(world.offered.id, seq))}
 
 
 def _template(world: World) -> dict[str, Any]:

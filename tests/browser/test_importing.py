@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from pipeline.files.imports import tasks
 from pipeline.files.imports.admitting import admit_rows
-from pipeline.files.imports.tasks import check_import_rows, undo_import
+from pipeline.files.imports.tasks import check_rows
 from pipeline.models import ImportRun
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
@@ -73,7 +74,7 @@ def test_a_file_is_checked_imported_and_undone(
     expect(page.locator(".panel-head .chip")).to_have_text("Checking")
     run = ImportRun.objects.filter(file__job_id=world.job).latest("file_id")
 
-    check_import_rows(run.file_id)
+    check_rows(run.file_id)
     expect(page.locator("#main")).to_contain_text("Nobody was added and nobody was emailed.")
     axe(page)
     shot(page, "import_checked-light")
@@ -83,7 +84,7 @@ def test_a_file_is_checked_imported_and_undone(
     page.get_by_text("Undo the import…").click()
     _looks_well(page.url, page, site, world, browser_page)
     page.get_by_role("button", name="Remove up to").click()
-    undo_import(run.file_id)
+    tasks.undo(run.file_id)
 
     expect(page.locator("#main")).to_contain_text("The import was undone.")
     axe(page)

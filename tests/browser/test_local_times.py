@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.models import Application
 from pipeline.services.turns import defer, pass_offer
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
@@ -37,7 +37,7 @@ def offered() -> Any:
 
 def link_of(application: Any) -> str:
     seq = factories.events(application.job_id)[-1].seq
-    return f"/confirm/{make_offer_link_token(LinkedOffer(application.id, seq))}/"
+    return f"/confirm/{make_offer_token(LinkedOffer(application.id, seq))}/"
 
 
 def test_the_deadline_is_in_local_time_on_the_first_page(

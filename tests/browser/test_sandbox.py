@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Company
-from jobs.sandboxes import sandbox_of
+from jobs.sandboxes import find_sandbox
 from pipeline.models import Event
 from tests.browser.buttons import shows
 from tests.browser.helpers import (
@@ -61,7 +61,7 @@ def test_an_owner_brings_a_missed_deadline_forward(
 
     hands.press("Create the sandbox")
     shows(page, "You are in test mode now.")
-    sandbox = sandbox_of(company.id)
+    sandbox = find_sandbox(company.id)
     assert sandbox
     job, _ = line_with_offers(sandbox, people=3)
     page.get_by_label("7 days").check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.deliver import send_due_webhooks
 from tests.browser.buttons import shows
 from tests.browser.pointer import Hands
 from tests.browser.world import World
@@ -26,7 +26,7 @@ def test_an_endpoint_is_added_tested_rotated_switched_and_deleted(
     owner.follow("Done")
     owner.press("Send a test")
     shows(page, "Not sent yet")
-    deliver_due_webhooks()
+    send_due_webhooks()
     page.reload()
     shows(page, "delivered (204)")
     owner.press("Send again")

@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
+from pipeline.webhooks import endpoints
+from pipeline.webhooks.endpoints import send_test
 
 ANSWER = "upstream is not available right now; " * 20
 
@@ -26,14 +27,14 @@ class Webhooks:
 def make_webhooks(company_id: UUID) -> Webhooks:
     """Make them."""
     url = "https://hooks.northwind-labs.example/services/hiring/next-in-line?team=payments"
-    working, _ = create_webhook_endpoint(company_id=company_id, url=url, description="Chat channel")
-    off, _ = create_webhook_endpoint(
+    working, _ = endpoints.create(company_id=company_id, url=url, description="Chat channel")
+    off, _ = endpoints.create(
         company_id=company_id, url="https://old.example/hook", types=["job.closed"]
     )
     WebhookEndpoint.objects.filter(id=off.id).update(
         is_active=False, off_reason="GONE", off_at=Now()
     )
-    sent = [send_test_to_endpoint(company_id=company_id, endpoint_id=working.id) for _ in range(3)]
+    sent = [send_test(company_id=company_id, endpoint_id=working.id) for _ in range(3)]
     WebhookDelivery.objects.filter(id=sent[0].id).update(state="DELIVERED", attempts=1)
     WebhookDelivery.objects.filter(id=sent[1].id).update(
         state="FAILED", attempts=10, last_error="TIMEOUT"

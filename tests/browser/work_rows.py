@@ -11,7 +11,8 @@ from django.utils import timezone
 from uuid_utils.compat import uuid7
 
 from pipeline.models import ImportRun, StoredFile
-from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
 from pipeline.work.start import TaskRequest, start_tasks
 from tasks import control, registry
 from tasks.models import Schedule, Task, TaskEvent
@@ -73,9 +74,7 @@ def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
 def _schedules(company_id: UUID, job: UUID) -> UUID:
     def plan(name: str, cron: str, **what: Any) -> Schedule:
         given = {"payload": {"job_id": str(job)}, "type_key": "report.weekly"} | what
-        return create_company_schedule(
-            company_id=company_id, plan=Plan(name=name, cron=cron, **given)
-        )
+        return schedules.create(company_id=company_id, plan=Plan(name=name, cron=cron, **given))
 
     night = plan(
         "The log, every night",

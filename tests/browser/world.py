@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from applicants.models import Applicant
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, ActorKind, Outcome
@@ -18,7 +18,7 @@ from pipeline.services.jobs import (
     Posting,
     close_job,
     create_job,
-    keep_job_template,
+    keep_template,
     pause_job,
     update_job,
 )
@@ -90,7 +90,7 @@ def make_world() -> World:
     owner = member_of(company)
     colleague = Membership.objects.get(user=member_of(company, Role.RECRUITER))
     actor = Actor(ActorKind.COMPANY, owner.id)
-    key, _ = create_api_key(company_id=company.id, name="Payroll", scopes=[Scope.READ])
+    key, _ = keys.create(company_id=company.id, name="Payroll", scopes=[Scope.READ])
     job = _job(company, actor, "Backend engineer, payments", seats=8)
     people = [_person(name) for name in NAMES]
     crowd = _history(job, people, actor)
@@ -122,7 +122,7 @@ def make_world() -> World:
         missed=crowd[9],
         ended=ended,
         asked=contest(application_id=other.id, text=ASKED, actor=factories.owner_of(other)),
-        template=keep_job_template(job=factories.row_of(job), name="Engineer").id,
+        template=keep_template(job=factories.row_of(job), name="Engineer").id,
         work=make_work(company.id, job, owner.id),
         webhooks=make_webhooks(company.id),
     )

@@ -15,8 +15,7 @@ from django.db import connection
 from environ import Env
 
 from pipeline import settings as settings_module
-from pipeline.config import env
-from pipeline.config.database_urls import database_of_url
+from pipeline.config import database_urls, env
 from tests.support import factories
 from tests.support.environment import ROOT, url_of
 
@@ -48,7 +47,7 @@ def test_a_url_gives_back_the_database_it_was_made_of(database: dict[str, Any]) 
 
 
 def test_the_directory_of_a_socket_may_be_written_as_libpq_does() -> None:
-    found = database_of_url("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
+    found = database_urls.parse("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
 
     assert (found["HOST"], found["NAME"]) == ("/Var/run/postgresql", "line")
     assert (found["USER"], found["PASSWORD"], found["PORT"]) == ("u", "p", "")
@@ -71,7 +70,7 @@ def test_a_process_of_its_own_sees_the_test_database(environment: dict[str, str]
 
 
 def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
-    config = settings_module._database_settings(
+    config = settings_module._databases(
         OPTIONS={"options": "-c work_mem=64MB", "sslmode": "require"}
     )
 
@@ -81,13 +80,13 @@ def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
 
 
 def test_a_network_that_swallows_everything_is_noticed_unless_the_address_says_otherwise() -> None:
-    assert settings_module._database_settings()["OPTIONS"]["tcp_user_timeout"] == 10_000
-    given = settings_module._database_settings(OPTIONS={"tcp_user_timeout": 1})
+    assert settings_module._databases()["OPTIONS"]["tcp_user_timeout"] == 10_000
+    given = settings_module._databases(OPTIONS={"tcp_user_timeout": 1})
     assert given["OPTIONS"]["tcp_user_timeout"] == 1
 
 
 def test_database_and_pooler_notice_a_vanished_web_server_as_soon_as_it_notices_them() -> None:
-    options = settings_module._database_settings()["OPTIONS"]
+    options = settings_module._databases()["OPTIONS"]
     ours = {name: options[name] for name in settings_module._NETWORK}
     postgres = dict(re.findall(r"-c (tcp_\w+)=(\d+)", options["options"]))
     pooler = (ROOT / "deploy" / "pgbouncer" / "pgbouncer.ini").read_text()
@@ -112,14 +111,14 @@ def test_trusted_proxies_are_networks(
 ) -> None:
     monkeypatch.setenv("TRUSTED_PROXIES", text)
 
-    assert env.trusted_proxies_from_env() == networks
+    assert env.trusted_proxies() == networks
 
 
 def test_a_proxy_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8,proxy.local")
 
     with pytest.raises(ImproperlyConfigured, match=r"TRUSTED_PROXIES.*'proxy\.local'"):
-        env.trusted_proxies_from_env()
+        env.trusted_proxies()
 
 
 KEY = "of-a-test-0123456789-abcdefghijkl"
@@ -184,7 +183,7 @@ def test_the_email_backend_is_the_one_that_is_named(
     variables: dict[str, str], backend: str
 ) -> None:
     program = (
-        "from pipeline.config.env import mail_settings_from_env as found;"
+        "from pipeline.config.env import mail_settings as found;"
         "print(found()['EMAIL_BACKEND'], found().get('EMAIL_HOST'))"
     )
 

@@ -14,19 +14,19 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from pipeline.config.error_reports import start_error_reports
+from pipeline.config import error_reports
 from pipeline.config.release import COMMIT, VERSION
 from tests.support.environment import ROOT, process_environment
 
 PROGRAM = """
 import logging, django
 django.setup()
-from tasks.log_context import bound_log_fields
+from tasks.log_context import bound_fields
 
 def fail(email):
     raise ValueError(f"Key (email)=({email}) already exists")
 
-with bound_log_fields(request_id="r-1", job_id="j-1", task_id="t-1", address="192.0.2.7",
+with bound_fields(request_id="r-1", job_id="j-1", task_id="t-1", address="192.0.2.7",
                       caller="applicant:a-1"):
     try:
         fail("ana@example.org")
@@ -95,14 +95,14 @@ def test_a_report_names_the_code_and_the_ids_and_no_person() -> None:
 def test_without_a_dsn_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
 
-    start_error_reports("", environment="production")
+    error_reports.start("", environment="production")
 
 
 def test_a_missing_library_and_a_malformed_dsn_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImproperlyConfigured, match="must be like") as refused:
-        start_error_reports("not-a-dsn-of-s3cret", environment="production")
+        error_reports.start("not-a-dsn-of-s3cret", environment="production")
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
     with pytest.raises(ImproperlyConfigured, match="extra `sentry`"):
-        start_error_reports("https://key@sentry.example.com/1", environment="production")
+        error_reports.start("https://key@sentry.example.com/1", environment="production")
 
     assert "s3cret" not in str(refused.value)

@@ -11,7 +11,7 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company, Role, User
-from pipeline.mail.links import LinkedOffer, make_offer_link_token, read_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token, read_offer_token
 from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of
 from tests.support.callers import key_of, signed_in
 
@@ -42,11 +42,11 @@ def test_sessions_stay_only_with_the_fallback(
 @pytest.mark.parametrize("keep", [True, False])
 def test_links_to_confirm_stay_only_with_the_fallback(settings: Any, keep: bool) -> None:
     offer = LinkedOffer(Applicant().id, 7)
-    token = make_offer_link_token(offer)
+    token = make_offer_token(offer)
 
     rotate(settings, keep=keep)
 
-    assert (read_offer_link_token(token) == offer) is keep
+    assert (read_offer_token(token) == offer) is keep
 
 
 def test_a_link_to_reset_a_password_stays(settings: Any, company: Company) -> None:

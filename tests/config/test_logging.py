@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.config.logging import JSONFormatter, TextFormatter
-from tasks.log_context import bound_log_fields, log_fields
+from tasks import log_context
 
 
 def record(text: str, *values: Any, **extra: Any) -> logging.LogRecord:
@@ -23,7 +23,7 @@ def record(text: str, *values: Any, **extra: Any) -> logging.LogRecord:
 
 
 def test_a_line_of_json_has_the_fields_of_the_request_and_of_the_record() -> None:
-    with bound_log_fields(request_id="abc"):
+    with log_context.bound_fields(request_id="abc"):
         line = JSONFormatter().format(record("%s of %s", 1, 2, status_code=404, request=object()))
 
     assert json.loads(line) == {
@@ -37,7 +37,7 @@ def test_a_line_of_json_has_the_fields_of_the_request_and_of_the_record() -> Non
 
 
 def test_a_line_of_text_has_the_same_fields() -> None:
-    with bound_log_fields(request_id="abc"):
+    with log_context.bound_fields(request_id="abc"):
         line = TextFormatter().format(record("it is late", seconds=5))
 
     start = "2026-01-01T00:00:00.250000Z [warning ] it is late [pipeline.example]"
@@ -74,8 +74,8 @@ def test_a_value_that_is_no_json_is_written_all_the_same() -> None:
 
 
 def test_fields_end_with_what_they_were_bound_around() -> None:
-    with bound_log_fields(a="1"), bound_log_fields(b="2"):
-        inside = dict(log_fields())
+    with log_context.bound_fields(a="1"), log_context.bound_fields(b="2"):
+        inside = dict(log_context.current_fields())
 
     assert inside == {"a": "1", "b": "2"}
-    assert dict(log_fields()) == {}
+    assert dict(log_context.current_fields()) == {}

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import env
-from pipeline.config.keys import vapid_key_from_text
+from pipeline.config import env, keys
 
 
 def test_with_the_embedded_database_one_key_is_made_and_kept_to_its_owner(
@@ -18,10 +17,10 @@ def test_with_the_embedded_database_one_key_is_made_and_kept_to_its_owner(
     monkeypatch.setattr(env, "DATABASE_URL", "")
     monkeypatch.delenv("VAPID_PRIVATE_KEY", raising=False)
 
-    first, second = env.vapid_private_key_from_env(), env.vapid_private_key_from_env()
+    first, second = env.vapid_private_key(), env.vapid_private_key()
 
     assert first == second
-    assert len(vapid_key_from_text(first)) == 32
+    assert len(keys.parse_vapid(first)) == 32
     assert [(each.name, each.stat().st_mode & 0o777) for each in tmp_path.iterdir()] == [
         ("vapid_key", 0o600)
     ]
@@ -34,9 +33,9 @@ def test_with_a_database_of_its_own_a_site_has_the_key_that_is_set_or_none(
     monkeypatch.setattr(env, "TESTING", False)
     monkeypatch.setattr(env, "DATABASE_URL", "postgres://line")
     monkeypatch.delenv("VAPID_PRIVATE_KEY", raising=False)
-    assert env.vapid_private_key_from_env() == ""
+    assert env.vapid_private_key() == ""
 
     monkeypatch.setenv("VAPID_PRIVATE_KEY", "a key")
 
-    assert env.vapid_private_key_from_env() == "a key"
+    assert env.vapid_private_key() == "a key"
     assert not [*tmp_path.iterdir()]

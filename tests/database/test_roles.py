@@ -14,8 +14,9 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from pipeline.database import roles
 from pipeline.database.cluster import Cluster
-from pipeline.database.roles import APPLICATION, OWNER, in_migrating_role, role_may_rewrite_log
+from pipeline.database.roles import APPLICATION, OWNER
 from tests.support import factories
 from tests.support.environment import ROOT
 
@@ -34,7 +35,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[
     with monkeypatch.context() as as_if:
         as_if.setattr(settings, "MIGRATION_DATABASE", {"USER": owner}, raising=False)
         as_if.setitem(connection.settings_dict, "USER", role())
-        with in_migrating_role():
+        with roles.migrating():
             connection.ensure_connection()
         connection.close()
     given = connection.get_connection_params()
@@ -92,7 +93,7 @@ def test_it_appends_reads_and_works_with_all_the_rest(
         as_if.setitem(connection.settings_dict, "USER", role())
         factories.applications(factories.job(capacity=1), 3)
 
-        assert not role_may_rewrite_log()
+        assert not roles.may_rewrite_log()
         connection.close()
 
     found = application.execute("SELECT count(*) FROM pipeline_event").fetchone()
@@ -112,7 +113,7 @@ def test_it_may_look_at_transactions_and_no_stranger_may(
 
 
 def test_the_owner_of_the_tables_could_and_is_called_so() -> None:
-    assert role_may_rewrite_log()
+    assert roles.may_rewrite_log()
 
 
 OLD_CLUSTER = """
@@ -153,14 +154,14 @@ import sys, django
 django.setup()
 from django.core.management import call_command, execute_from_command_line
 from django.db import connection
-from pipeline.database.roles import role_may_rewrite_log
+from pipeline.database.roles import may_rewrite_log
 execute_from_command_line(["manage.py", "migrate", "-v0"])  # with its checks, which connect too
 call_command("seed_demo", verbosity=0)
 call_command("verify_log")
 with connection.cursor() as cursor:
     cursor.execute("SELECT current_user, (SELECT tableowner FROM pg_tables"
                    " WHERE tablename = 'pipeline_event')")
-    sys.stdout.write(f"{cursor.fetchone()} {role_may_rewrite_log()}")
+    sys.stdout.write(f"{cursor.fetchone()} {may_rewrite_log()}")
 """
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from pipeline.database.cluster import PORT
-from pipeline.database.server import server_user
+from pipeline.database.server import unprivileged_user
 from tests.support.environment import ROOT
 from tests.support.smtp import free_port
 from tests.support.tools import needed_tool
@@ -92,7 +92,7 @@ def pooler(socket_dir: Path, folder: Path, *changes: tuple[str, str]) -> Iterato
     log, place = folder / "pgbouncer.log", f"host={socket_dir} port={PORT} dbname=postgres"
     file = write_pooler_file(folder, place, made.port, *changes)
     identity: dict[str, Any] = {}
-    if user := server_user():  # it refuses to run as root, and the cluster's socket is closed
+    if user := unprivileged_user():  # it refuses to run as root, and the cluster's socket is closed
         identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         folder.chmod(0o755)
     with log.open("wb") as output:

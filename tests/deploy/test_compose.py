@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
-from pipeline.database.server import BUILTIN_LOCALE_SINCE, server_user
+from pipeline.database.binaries import copy_reachable, find_binaries
+from pipeline.database.server import BUILTIN_LOCALE_SINCE, unprivileged_user
 from tests.support.environment import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -72,14 +72,14 @@ def test_no_service_can_be_given_the_proxys_address_before_the_proxy_starts() ->
 
 @pytest.mark.slow
 def test_postgresql_can_create_the_database_that_compose_describes() -> None:
-    binaries, user = find_binaries(), server_user()
+    binaries, user = find_binaries(), unprivileged_user()
     if binaries.major < BUILTIN_LOCALE_SINCE:
         pytest.skip("the image's PostgreSQL is newer")
     options = shlex.split(SERVICES["db"]["environment"]["POSTGRES_INITDB_ARGS"])
 
     with tempfile.TemporaryDirectory() as folder:  # tmp_path is closed to other users
         os.chown(folder, user.pw_uid if user else -1, -1)
-        program = reachable_copy_of_binaries(binaries, Path(folder)).folder / "initdb"
+        program = copy_reachable(binaries, Path(folder)).folder / "initdb"
         made = subprocess.run(
             [program, "--no-sync", "--auth=trust", *options, "-D", f"{folder}/data"],
             capture_output=True,

@@ -35,8 +35,8 @@ DONE = "SELECT count(*) FROM tasks_taskevent WHERE kind = 'succeeded' AND task_i
 CHANGED_COLUMN = """
 import sys, django, psycopg
 django.setup()
-from pipeline.server.requests import limit_request_statements
-limit_request_statements()
+from pipeline.server.requests import limit_statements
+limit_statements()
 from tasks.sql.prepared import PreparedStatement
 owner = psycopg.connect(sys.argv[1], autocommit=True)
 owner.execute("CREATE TABLE changing (x int); GRANT SELECT ON changing TO nextinline_app")
@@ -55,8 +55,8 @@ print(found)
 STREAM_TOKEN = """
 import sys, uuid, django
 django.setup()
-from pipeline.live.stream_tokens import issue_stream_token
-print(issue_stream_token([uuid.UUID(sys.argv[1])]))
+from pipeline.live.stream_tokens import issue
+print(issue([uuid.UUID(sys.argv[1])]))
 """
 SESSION_OF_OWNER = """
 import django

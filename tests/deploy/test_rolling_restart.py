@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from jobs.keys import create_api_key
+from jobs import keys
 from pipeline.models import Application, Event
 from tests.deploy.test_proxy import proxy
 from tests.support import factories
@@ -164,7 +164,7 @@ def test_web_servers_are_replaced_in_turn_and_nothing_is_lost_or_doubled(
 ) -> None:
     company = factories.company().id
     job_id = factories.job(company_id=company, capacity=2)
-    _, key = create_api_key(company_id=company, name="rolling", scopes=("write",))
+    _, key = keys.create(company_id=company, name="rolling", scopes=("write",))
     site = environment | {
         "TRUSTED_PROXIES": "127.0.0.1",
         "ALLOWED_HOSTS": "localhost,127.0.0.1",

@@ -16,10 +16,7 @@ from pipeline.domain.states import DECISIONS, SYSTEM, VERIFY_WITHIN, Move, Outco
 from pipeline.domain.verbs import EVENTS, MOVES, status_after
 from pipeline.line.admission import give_missed_place_back
 from pipeline.line.lock import lock_job_of
-from pipeline.line.misses import (
-    read_last_miss,
-    read_place_before_offer,
-)
+from pipeline.line.misses import read_last_miss, read_waiting_place
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats
 from pipeline.line.write import write
@@ -193,7 +190,7 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
             if passes and waits:
                 make_move(job, row, Move.ASK_PASS, actor=factories.owner_of(person))
             elif passes:
-                row.ticket, row.tie = read_place_before_offer(row)
+                row.ticket, row.tie = read_waiting_place(row)
                 job.head_ticket = min(job.head_ticket, row.ticket)
             make_move(job, row, Move(pair[1]), actor=actor, facts=facts)
         fill_seats(job)

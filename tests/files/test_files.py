@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import stored
-from pipeline.files.stored import FileWriter, read_file_pieces, read_stored_file
+from pipeline.files.stored import FileWriter, read_pieces
 from pipeline.models import StoredFile, StoredPart
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ def test_a_file_comes_back_byte_for_byte_however_it_was_written(size: int) -> No
         writer.write(piece)
     file = writer.finish(rows=40)
 
-    assert b"".join(read_file_pieces(file.id)) == text
+    assert b"".join(read_pieces(file.id)) == text
     assert (file.size_bytes, file.rows, file.is_complete) == (len(text), 40, True)
 
 
@@ -81,13 +81,13 @@ def test_a_file_is_there_for_its_company_alone_and_only_once_it_is_complete() ->
     writer = begin()
     writer.write(b"a\n")
     with pytest.raises(StoredFileNotFound):
-        read_stored_file(COMPANY, writer.file_id)
+        stored.read(COMPANY, writer.file_id)
 
     writer.finish(rows=1)
 
-    assert read_stored_file(COMPANY, writer.file_id).name == "line.csv"
+    assert stored.read(COMPANY, writer.file_id).name == "line.csv"
     with pytest.raises(StoredFileNotFound):
-        read_stored_file(uuid4(), writer.file_id)
+        stored.read(uuid4(), writer.file_id)
 
 
 def test_beginning_anew_removes_what_was_written_and_stops_who_wrote_it() -> None:
@@ -99,13 +99,13 @@ def test_beginning_anew_removes_what_was_written_and_stops_who_wrote_it() -> Non
     with pytest.raises(StoredFileNotFound):
         first.finish(rows=40)
 
-    assert b"".join(read_file_pieces(second.finish(rows=1).id)) == b"new\n"
+    assert b"".join(read_pieces(second.finish(rows=1).id)) == b"new\n"
 
 
 def test_who_reads_a_file_that_goes_meanwhile_does_not_take_a_beginning_for_the_whole() -> None:
     writer = begin()
     writer.write(b"line\n" * 40)
-    pieces = read_file_pieces(writer.finish(rows=40).id)
+    pieces = read_pieces(writer.finish(rows=40).id)
     next(pieces)
 
     StoredFile.objects.all().delete()
@@ -120,7 +120,7 @@ def test_who_reads_a_file_of_which_a_part_has_gone_does_not_take_the_rest_for_th
 ) -> None:
     writer = begin()
     writer.write(b"line\n" * 40)
-    pieces = read_file_pieces(writer.finish(rows=40).id)
+    pieces = read_pieces(writer.finish(rows=40).id)
     numbers = StoredPart.objects.order_by("number").values_list("number", flat=True)
 
     StoredPart.objects.filter(number=list(numbers)[lost]).delete()

@@ -19,7 +19,7 @@ import pytest
 from jobs.models import JobStatus
 from jobs.policies import Policy, policy_limits
 from pipeline.api.deprecation import SUNSET
-from pipeline.api.openapi.document import document, operations_of_document
+from pipeline.api.openapi.document import build_document, list_operations
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from pipeline.api.problems import FIELD_CODES
 from pipeline.config import env
@@ -122,7 +122,7 @@ def test_every_old_name_is_in_the_changelog() -> None:
     changes = (ROOT / "docs" / "api-changelog.md").read_text()
     old = {
         parameter["name"]
-        for _, _, operation in operations_of_document(document())
+        for _, _, operation in list_operations(build_document())
         for parameter in operation["parameters"]
         if parameter.get("deprecated")
     }
@@ -152,7 +152,7 @@ def test_whatever_the_page_names_is_there() -> None:
     named = set(re.findall(r"`(/[a-z{}_/-]+)`", " ".join(row[1] for row in table(NAMES))))
 
     assert len(named) > 12
-    assert named <= document()["paths"].keys()
+    assert named <= build_document()["paths"].keys()
 
 
 def test_the_page_has_the_limits_of_a_policy_and_of_one_clients_requests() -> None:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from jobs.policies import Policy
 from jobs.quiet_hours import (
     QuietHours,
-    deadline_outside_quiet_hours,
+    compute_deadline,
+    counted_time,
+    counted_utc_time,
+    minutes_since_midnight,
     quiet_hours_refusal,
-    quiet_time_in_minutes,
-    time_outside_quiet_hours,
-    utc_time_outside_quiet_hours,
 )
-from pipeline.notifications.offers import OfferTimes, offer_checkpoints
+from pipeline.notifications.offers import OfferTimes, list_checkpoints
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
@@ -74,10 +74,10 @@ def quiet_hours(draw: st.DrawFn) -> QuietHours:
 def test_a_deadline_is_the_one_that_counting_minutes_finds(
     start: datetime, window: timedelta, quiet: QuietHours
 ) -> None:
-    deadline = deadline_outside_quiet_hours(start, window, quiet)
+    deadline = compute_deadline(start, window, quiet)
 
     assert deadline == counted_deadline(start, window, quiet)
-    assert time_outside_quiet_hours(start, deadline, quiet) == window
+    assert counted_time(start, deadline, quiet) == window
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_deadline_is_the_one_that_counting_minutes_finds(
 def test_a_night_is_as_long_as_it_really_is(day: str, night_hours: int) -> None:
     evening = datetime.fromisoformat(f"{day}T21:00").replace(tzinfo=ZoneInfo("Europe/Berlin"))
 
-    deadline = deadline_outside_quiet_hours(evening, 2 * HOUR, NIGHTS)
+    deadline = compute_deadline(evening, 2 * HOUR, NIGHTS)
 
     assert deadline.astimezone(ZoneInfo("Europe/Berlin")).strftime("%H:%M") == "09:00"
     assert deadline - evening.astimezone(UTC) == (2 + night_hours) * HOUR
@@ -96,20 +96,20 @@ def test_seconds_are_kept_and_a_window_may_end_where_the_quiet_hours_begin() -> 
     berlin = ZoneInfo("Europe/Berlin")
     start = datetime(2026, 6, 1, 21, 59, 30, 5, tzinfo=berlin)
 
-    assert deadline_outside_quiet_hours(start, timedelta(seconds=40), NIGHTS).astimezone(
-        berlin
-    ) == datetime(2026, 6, 2, 8, 0, 10, 5, tzinfo=berlin)
+    assert compute_deadline(start, timedelta(seconds=40), NIGHTS).astimezone(berlin) == datetime(
+        2026, 6, 2, 8, 0, 10, 5, tzinfo=berlin
+    )
     sharp = datetime(2026, 6, 1, 21, tzinfo=berlin)
-    assert deadline_outside_quiet_hours(sharp, HOUR, NIGHTS).astimezone(berlin).hour == 22
+    assert compute_deadline(sharp, HOUR, NIGHTS).astimezone(berlin).hour == 22
 
 
 def test_without_quiet_hours_all_time_runs() -> None:
     start = datetime(2026, 6, 1, 21, tzinfo=UTC)
 
     assert Policy().quiet_hours("Europe/Berlin") is None
-    assert deadline_outside_quiet_hours(start, 3 * HOUR, None) == start + 3 * HOUR
-    assert time_outside_quiet_hours(start, start + HOUR, None) == HOUR
-    assert time_outside_quiet_hours(start + HOUR, start, NIGHTS) == timedelta(0)
+    assert compute_deadline(start, 3 * HOUR, None) == start + 3 * HOUR
+    assert counted_time(start, start + HOUR, None) == HOUR
+    assert counted_time(start + HOUR, start, NIGHTS) == timedelta(0)
 
 
 @pytest.mark.parametrize(("day", "first"), [("2026-03-28", "18:00"), ("2026-10-24", "16:00")])
@@ -117,12 +117,12 @@ def test_a_window_without_quiet_hours_is_as_long_as_it_really_is(day: str, first
     berlin = ZoneInfo("Europe/Berlin")
     start = datetime.fromisoformat(f"{day}T17:00").replace(tzinfo=berlin)
 
-    deadline = deadline_outside_quiet_hours(start, 24 * HOUR, None)
+    deadline = compute_deadline(start, 24 * HOUR, None)
 
     assert deadline - start.astimezone(UTC) == 24 * HOUR
     assert deadline.astimezone(berlin).strftime("%H:%M") == first
-    assert deadline_outside_quiet_hours(start.astimezone(UTC), 24 * HOUR, None) == deadline
-    assert time_outside_quiet_hours(start, deadline.astimezone(berlin), None) == 24 * HOUR
+    assert compute_deadline(start.astimezone(UTC), 24 * HOUR, None) == deadline
+    assert counted_time(start, deadline.astimezone(berlin), None) == 24 * HOUR
 
 
 @pytest.mark.parametrize("quiet", [None, NIGHTS])
@@ -130,11 +130,11 @@ def test_the_two_equal_hours_of_a_night_have_a_deadline_each(quiet: QuietHours |
     summer = datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
     winter = summer.replace(fold=1)
 
-    until = [deadline_outside_quiet_hours(each, timedelta(0), None) for each in (summer, winter)]
+    until = [compute_deadline(each, timedelta(0), None) for each in (summer, winter)]
 
     assert until[1] - until[0] == HOUR
-    assert time_outside_quiet_hours(summer, winter, None) == HOUR
-    assert deadline_outside_quiet_hours(winter, HOUR, quiet) == deadline_outside_quiet_hours(
+    assert counted_time(summer, winter, None) == HOUR
+    assert compute_deadline(winter, HOUR, quiet) == compute_deadline(
         winter.astimezone(UTC), HOUR, quiet
     )
 
@@ -189,15 +189,15 @@ def test_a_zone_that_this_machine_no_longer_knows_stops_no_line() -> None:
 
 def test_the_times_of_an_offer_are_counted_once() -> None:
     start = datetime(2026, 6, 1, 21, tzinfo=UTC)
-    times = OfferTimes(start, deadline_outside_quiet_hours(start, 24 * HOUR, NIGHTS), NIGHTS)
-    offer_checkpoints(times)
-    before = utc_time_outside_quiet_hours.cache_info()
+    times = OfferTimes(start, compute_deadline(start, 24 * HOUR, NIGHTS), NIGHTS)
+    list_checkpoints(times)
+    before = counted_utc_time.cache_info()
 
-    again = offer_checkpoints(times)
+    again = list_checkpoints(times)
 
     assert again
-    assert utc_time_outside_quiet_hours.cache_info().misses == before.misses
-    assert utc_time_outside_quiet_hours.cache_info().hits == before.hits + 1
+    assert counted_utc_time.cache_info().misses == before.misses
+    assert counted_utc_time.cache_info().hits == before.hits + 1
 
 
 @pytest.mark.parametrize(
@@ -225,4 +225,4 @@ def test_quiet_hours_that_are_typed_in_leave_four_hours_of_the_day(
 
 @pytest.mark.parametrize(("text", "minutes"), [("00:00", 0), ("00:59", 59), ("23:33", 1_413)])
 def test_a_time_of_the_day_is_counted_in_minutes(text: str, minutes: int) -> None:
-    assert quiet_time_in_minutes(text) == minutes
+    assert minutes_since_midnight(text) == minutes

@@ -18,7 +18,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.line.write import committed, write
 from pipeline.live.announcer import start_announcing, stop_announcing
-from pipeline.live.channel import channel_connection_parameters
+from pipeline.live.channel import connection_parameters
 from pipeline.services.leaving import withdraw
 from pipeline.services.settling import settle_next_due
 from pipeline.services.turns import acknowledge
@@ -149,7 +149,7 @@ def test_sleeping_workers_are_woken_after_the_commit(followed: None) -> None:
     job_id = factories.job()
     start_announcing()
     try:
-        with psycopg.connect(**channel_connection_parameters()) as ear:
+        with psycopg.connect(**connection_parameters()) as ear:
             ear.execute("LISTEN tasks")
             application = factories.application(job_id)
             [heard] = ear.notifies(timeout=PATIENCE_SECONDS, stop_after=1)

@@ -14,10 +14,9 @@ from jobs.keys import FIND_KEY
 from pipeline.line import lock, settle, write
 from pipeline.line.misses import READ_MISS
 from pipeline.line.sql import APPLICATION, HOT
-from pipeline.line.write import write_statement
 from pipeline.models import Application
 from pipeline.selectors import applications as reads
-from pipeline.selectors.applications import APPLICATION_FACTS, prepare_applications_page
+from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.board import SEATS
 from pipeline.selectors.job_applications import (
     ORDERS,
@@ -39,7 +38,7 @@ LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "task
 
 
 def changing(statement: str) -> PreparedStatement[Any]:
-    return write_statement(("changed", statement), ("entries", write.APPEND))
+    return write.build_statement(("changed", statement), ("entries", write.APPEND))
 
 
 STATEMENTS: dict[str, PreparedStatement[Any]] = {
@@ -48,8 +47,8 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up a job": JOB_FACTS,
     "look up an application": APPLICATION_FACTS,
     "read a job": WHOLE_JOB,
-    "read a page of the queue": prepare_applications_page(reads.QUEUE, 51),
-    "read a page of the seats": prepare_applications_page(SEATS, 51),
+    "read a page of the queue": reads.prepare_page(reads.QUEUE, 51),
+    "read a page of the seats": reads.prepare_page(SEATS, 51),
     **{
         f"list applications by {name}, {searches}": PreparedStatement(page)
         for name, order in ORDERS.items()
@@ -57,7 +56,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
         for page in list_statements(order, 51, searches)
         if page
     },
-    "read a person's applications": prepare_applications_page(reads.OF_PERSON, 51),
+    "read a person's applications": reads.prepare_page(reads.OF_PERSON, 51),
     "lock a job": lock.LOCK_JOB,
     "lock an application's job": lock.LOCK_JOB_OF,
     "lock the next due job": lock.LOCK_DUE_JOB,
@@ -80,9 +79,9 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "find an application by its own id": reads.ATTACHED,
     "read who is active": reads.ACTIVE,
     "read who must acknowledge": reads.PENDING,
-    "admit one": write_statement(("created", write.CREATE), ("entries", write.APPEND)),
+    "admit one": write.build_statement(("created", write.CREATE), ("entries", write.APPEND)),
     "move a few": changing(write.CHANGE_FEW),
-    "move a few, with tasks": write_statement(
+    "move a few, with tasks": write.build_statement(
         ("changed", write.CHANGE_FEW), ("entries", write.APPEND), with_tasks=True
     ),
 }
@@ -148,7 +147,7 @@ def line_of(size: int) -> UUID:
 
 
 # 201 look-ups of people cost about as much as a scan of 20,000: either plan is right there.
-LONG_PAGE = prepare_applications_page(reads.QUEUE, 201)
+LONG_PAGE = reads.prepare_page(reads.QUEUE, 201)
 
 
 @pytest.mark.parametrize("size", SIZES)

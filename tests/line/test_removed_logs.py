@@ -9,7 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Job, JobStatus
-from pipeline.line.removed_logs import log_removed_at, refuse_removed_log, refuse_removed_log_of
+from pipeline.line import removed_logs
+from pipeline.line.removed_logs import removal_time
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db
@@ -20,11 +21,11 @@ def test_only_a_closed_job_takes_a_query(status: JobStatus) -> None:
     job = Job(id=uuid4(), status=status)
 
     with CaptureQueriesContext(connection) as asked:
-        refuse_removed_log_of(job)
-        assert log_removed_at(job) is None
+        removed_logs.refuse_known(job)
+        assert removal_time(job) is None
 
     assert len(asked) == (2 if status == JobStatus.CLOSED else 0)
 
 
 def test_a_log_that_is_there_is_not_refused() -> None:
-    refuse_removed_log(factories.job())
+    removed_logs.refuse(factories.job())

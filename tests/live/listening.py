@@ -11,14 +11,14 @@ from uuid import UUID
 
 import psycopg
 
-from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
+from pipeline.live.channel import CHANNEL, connection_parameters, parse_payload
 from tests.support.waiting import PATIENCE_SECONDS
 
 
 @contextmanager
 def ear() -> Iterator[psycopg.Connection[Any]]:
     """A connection that hears what is announced from now on."""
-    with psycopg.connect(**channel_connection_parameters()) as session:
+    with psycopg.connect(**connection_parameters()) as session:
         session.execute(f"LISTEN {CHANNEL}")
         yield session
 
@@ -29,7 +29,7 @@ def heard(
     """The announcements that arrive: the next one, or all until the jobs are at these changes."""
     told: list[dict[UUID, int]] = []
     for notification in session.notifies(timeout=PATIENCE_SECONDS):
-        told.append(channel_changes(notification.payload))
+        told.append(parse_payload(notification.payload))
         latest = {job: seq for each in told for job, seq in each.items()}
         if until is None or latest == until:
             break

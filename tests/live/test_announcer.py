@@ -13,7 +13,7 @@ from django.db import connection
 from pipeline.line.write import committed
 from pipeline.live import announcer as announcing_room
 from pipeline.live.announcer import GAP_SECONDS, Announcer
-from pipeline.live.channel import channel_changes, channel_payloads
+from pipeline.live.channel import encode_payloads, parse_payload
 from pipeline.services.settling import settle_next_due
 from tasks.failure_log import FailureLog
 from tests.live.listening import ear, heard
@@ -116,10 +116,10 @@ def test_many_changes_are_gathered_into_few_announcements(announcer: Announcer) 
 def test_very_many_jobs_at_once_fit_into_notifications() -> None:
     latest = {uuid4(): 10**9 for _ in range(1_000)}
 
-    texts = list(channel_payloads(latest))
+    texts = list(encode_payloads(latest))
 
     assert all(len(text) < 8_000 for text in texts)
-    assert {job: seq for text in texts for job, seq in channel_changes(text).items()} == latest
+    assert {job: seq for text in texts for job, seq in parse_payload(text).items()} == latest
 
 
 def test_a_change_neither_waits_nor_fails_when_nobody_can_be_told(
@@ -128,7 +128,7 @@ def test_a_change_neither_waits_nor_fails_when_nobody_can_be_told(
     def fail(**_: Any) -> None:
         raise psycopg.OperationalError("gone")
 
-    monkeypatch.setattr(announcing_room, "channel_connection_parameters", fail)
+    monkeypatch.setattr(announcing_room, "connection_parameters", fail)
     monkeypatch.setattr(announcing_room, "failures", FailureLog())  # has written nothing yet
 
     job_id = factories.job()

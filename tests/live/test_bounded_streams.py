@@ -62,21 +62,19 @@ def events_until_the_end(stream: http.client.HTTPResponse) -> set[bytes]:
 
 
 def test_one_token_opens_no_more_streams_than_a_page_needs(site: str) -> None:
-    token = stream_tokens.issue_stream_token([uuid4()])
+    token = stream_tokens.issue([uuid4()])
 
     streams = [opened(site, token) for _ in range(MOST_PER_TOKEN + 1)]
 
     assert [stream.status for stream in streams] == [200] * MOST_PER_TOKEN + [503]
     assert streams[-1].headers["Retry-After"]
-    assert opened(site, stream_tokens.issue_stream_token([uuid4()])).status == 200
+    assert opened(site, stream_tokens.issue([uuid4()])).status == 200
 
 
 def test_one_address_does_not_take_all_streams(site: str) -> None:
     job = uuid4()
 
-    streams = [
-        opened(site, stream_tokens.issue_stream_token([job])) for _ in range(PER_ADDRESS + 2)
-    ]
+    streams = [opened(site, stream_tokens.issue([job])) for _ in range(PER_ADDRESS + 2)]
 
     assert [stream.status for stream in streams] == [200] * PER_ADDRESS + [503] * 2
 
@@ -86,7 +84,7 @@ def test_a_token_is_good_for_its_own_session_and_until_it_ends(site: str) -> Non
     for session in (mine, other):
         session["applicant_id"] = str(uuid4())
         session.save()
-    token = stream_tokens.issue_stream_token([uuid4()], mine.session_key)
+    token = stream_tokens.issue([uuid4()], mine.session_key)
 
     assert opened(site, token).status == 204
     assert opened(site, token, other.session_key or "").status == 204

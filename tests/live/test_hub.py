@@ -21,14 +21,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def token() -> stream_tokens.StreamToken:
     """A token for some job."""
-    found = stream_tokens.read_stream_token(stream_tokens.issue_stream_token([uuid4()]))
+    found = stream_tokens.read(stream_tokens.issue([uuid4()]))
     assert found is not None
     return found
 
 
 def test_listening_is_tried_again_whatever_it_failed_by(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    connect = room._hub_connection
+    connect = room._connect
 
     async def fail_at_first() -> Any:
         tried.append(1)
@@ -44,7 +44,7 @@ def test_listening_is_tried_again_whatever_it_failed_by(monkeypatch: pytest.Monk
         hub.close()
         return missed
 
-    monkeypatch.setattr(room, "_hub_connection", fail_at_first)
+    monkeypatch.setattr(room, "_connect", fail_at_first)
 
     assert asyncio.run(look())
     assert len(tried) == 2

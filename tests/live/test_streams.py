@@ -31,7 +31,7 @@ def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
 
 def token_of(*jobs: UUID) -> str:
     """A token as a page has it."""
-    return stream_tokens.issue_stream_token(jobs)
+    return stream_tokens.issue(jobs)
 
 
 def status_of(url: str, path: str, method: str = "GET") -> tuple[int, str | None]:

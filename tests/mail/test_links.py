@@ -14,12 +14,12 @@ from pipeline.notifications.companies import ALERT_WORDS
 
 SOME = uuid4()
 LINKS = {
-    "confirm_offer": lambda: links.confirm_link(links.LinkedOffer(SOME, 7)),
-    "unsubscribe": lambda: links.unsubscribe_link("reminders", SOME),
-    "my_application": lambda: links.application_link(SOME),
-    "my_data": links.data_link,
-    "openings": links.openings_link,
-    "board": lambda: links.board_link(SOME),
+    "confirm_offer": lambda: links.confirm_url(links.LinkedOffer(SOME, 7)),
+    "unsubscribe": lambda: links.unsubscribe_url("reminders", SOME),
+    "my_application": lambda: links.application_url(SOME),
+    "my_data": links.data_url,
+    "openings": links.openings_url,
+    "board": lambda: links.board_url(SOME),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from applicants.models import Device, DeviceNotice
-from pipeline.maintenance.expired_rows import remove_expired_rows
+from pipeline.maintenance import expired_rows
 from tests.support import factories
 from tests.support.push import Browser
 
@@ -22,7 +22,7 @@ def test_only_what_is_older_than_90_days_goes(push_on: None) -> None:
         at = timezone.now() - timedelta(days=days)
         DeviceNotice.objects.create(id=uuid4(), device=device, state="SENT", at=at)
 
-    removed = remove_expired_rows()
+    removed = expired_rows.remove_batch()
 
     assert removed["notices"] == 1
     assert (timezone.now() - DeviceNotice.objects.get().at).days == 89

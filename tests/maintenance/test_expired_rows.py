@@ -74,7 +74,7 @@ def test_more_than_a_batch_goes_in_several(monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(3):
         a_file(PAST, parts=3, refusals=5)
 
-    assert max(expired_rows.remove_expired_rows().values()) == 2
+    assert max(expired_rows.remove_batch().values()) == 2
     run()
 
     assert not StoredFile.objects.exists()

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from pipeline.maintenance.expired_rows import remove_expired_rows
+from pipeline.maintenance import expired_rows
 from pipeline.models import WebhookAttempt, WebhookDelivery
 from tests.support import factories
 
@@ -26,7 +26,7 @@ def test_only_what_is_older_than_30_days_goes() -> None:
             delivery_id=row.id, number=1, at=at, duration_ms=1, request_headers={}
         )
 
-    removed = remove_expired_rows()
+    removed = expired_rows.remove_batch()
 
     assert (removed["attempts"], removed["deliveries"]) == (1, 1)
     assert WebhookDelivery.objects.get().source == "29"

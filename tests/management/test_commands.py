@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from applicants.models import Applicant
-from jobs.keys import find_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from pipeline.config.demo_addresses import OWNER
 from pipeline.management.demo import seed as demo
@@ -88,7 +88,7 @@ def test_a_new_key_stands_alone_and_works() -> None:
 
     key = said_by("create_api_key", str(company.id), "--name", "ci", "--scopes", "read").strip()
 
-    row = find_api_key(key)
+    row = keys.find(key)
     assert row is not None
     assert (row.company_id, row.scopes) == (company.id, ["read"])
     assert key not in str(ApiKey.objects.values().get())
@@ -145,26 +145,26 @@ def test_the_demo_seeded_twice_is_the_demo_seeded_once() -> None:
 
 @pytest.mark.usefixtures("demo_files")
 def test_a_lost_demo_key_is_replaced_and_the_old_one_is_gone() -> None:
-    lost = demo.seed_demo_company().api_key
+    lost = demo.create_missing().api_key
     next(demo.STATE_DIR.glob("demo_api_key.*")).unlink()
 
-    found = demo.seed_demo_company().api_key
+    found = demo.create_missing().api_key
 
     assert found != lost
-    assert find_api_key(lost) is None
-    assert find_api_key(found) is not None
+    assert keys.find(lost) is None
+    assert keys.find(found) is not None
 
 
 @pytest.mark.usefixtures("demo_files")
 def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_another() -> None:
-    first = demo.seed_demo_company().password
+    first = demo.create_missing().password
     file = next(demo.STATE_DIR.glob("demo_password.*"))
     owner = User.objects.get(email=OWNER)
     was_right = owner.check_password(first)
     owner.set_password("chosen by someone")
     owner.save()
 
-    second = demo.seed_demo_company().password
+    second = demo.create_missing().password
 
     assert was_right
     assert file.stat().st_mode & 0o777 == 0o600
@@ -174,10 +174,10 @@ def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_ano
 
 @pytest.mark.usefixtures("demo_files")
 def test_who_was_removed_from_the_demos_team_does_not_come_back() -> None:
-    demo.seed_demo_company()
+    demo.create_missing()
     Membership.objects.exclude(role=Role.OWNER).delete()
 
-    demo.seed_demo_company()
+    demo.create_missing()
 
     assert Membership.objects.count() == 1
 

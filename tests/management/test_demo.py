@@ -17,11 +17,11 @@ from django.db import connection
 
 from jobs.models import Company, Job
 from pipeline.audit.verify import verify_job
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.states import ActorKind
 from pipeline.management.demo import clock as clocks
 from pipeline.management.demo import moving, seed
-from pipeline.management.demo.clock import simulated_clock
+from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.moving import MOST_WAITING, MovingJob
 from pipeline.management.demo.plans import MOVING
 from pipeline.management.demo.webhooks import PastWebhookReceiver
@@ -67,9 +67,9 @@ def functions_named_like_clocks() -> list[str]:
 
 def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None:
     settings.NOTIFY = True
-    begun, now = time.process_time(), database_now()
+    begun, now = time.process_time(), instants.now()
 
-    demo = seed.seed_demo_company()
+    demo = seed.create_missing()
 
     assert time.process_time() - begun < SEEDING_SECONDS  # other tests run beside it
     assert functions_named_like_clocks() == []
@@ -104,7 +104,7 @@ def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None
 
 
 def test_the_past_has_a_contest_that_was_answered_and_one_that_waits() -> None:
-    demo = seed.seed_demo_company()
+    demo = seed.create_missing()
 
     answered, waiting = Contest.objects.filter(company_id=demo.company_id).order_by("seq")
     log = Event.objects.filter(application_id=answered.application_id, seq__gt=answered.seq)
@@ -115,16 +115,16 @@ def test_the_past_has_a_contest_that_was_answered_and_one_that_waits() -> None:
     decided = Event.objects.get(job_id=answered.job_id, seq=answered.contested_seq)
     assert decided.actor_id != answered.answered_by
     assert waiting.is_open
-    assert waiting.answer_by > database_now() + timedelta(days=7)
+    assert waiting.answer_by > instants.now() + timedelta(days=7)
     assert verify_job(answered.job_id).is_sound
-    seed.seed_demo_company()
+    seed.create_missing()
     assert Contest.objects.count() == 2
 
 
 def test_the_past_has_webhooks_that_arrived_were_repeated_and_failed(settings: Any) -> None:
-    now = database_now()
+    now = instants.now()
 
-    demo = seed.seed_demo_company()
+    demo = seed.create_missing()
 
     endpoint = WebhookEndpoint.objects.get(company_id=demo.company_id)
     deliveries = WebhookDelivery.objects.filter(endpoint_id=endpoint.id)
@@ -149,7 +149,7 @@ def test_the_past_has_webhooks_that_arrived_were_repeated_and_failed(settings: A
 
 
 def test_a_demo_that_runs_by_itself_sends_no_webhook() -> None:
-    demo = seed.seed_demo_company()
+    demo = seed.create_missing()
     before = WebhookDelivery.objects.count()
 
     queue_all()
@@ -176,11 +176,11 @@ def test_the_receiver_of_the_past_leaves_other_endpoints_alone() -> None:
 
 def test_another_connection_sees_nothing_of_the_clock() -> None:
     other = connection.copy()
-    moment = database_now() - timedelta(days=30)
+    moment = instants.now() - timedelta(days=30)
 
-    with simulated_clock() as clock:
+    with simulated_time() as clock:
         clock.set(moment)
-        simulated = database_now()
+        simulated = instants.now()
         with other.cursor() as cursor:
             cursor.execute(
                 "SELECT clock_timestamp(), (SELECT count(*) FROM pg_proc WHERE proname ="
@@ -193,14 +193,14 @@ def test_another_connection_sees_nothing_of_the_clock() -> None:
     assert real - moment > timedelta(days=29)
     assert functions == 1
     assert functions_named_like_clocks() == []
-    assert database_now() >= real
+    assert instants.now() >= real
 
 
 def test_what_is_written_under_the_clock_is_whole_or_not_there() -> None:
     company = factories.company()
 
     def write_and_fail() -> None:
-        with simulated_clock() as clock:
+        with simulated_time() as clock:
             clock.set(clock.end - timedelta(days=9))
             factories.job(company_id=company.id)
             raise RuntimeError("cut off")
@@ -214,7 +214,7 @@ def test_what_is_written_under_the_clock_is_whole_or_not_there() -> None:
 
 
 def test_the_clock_shows_only_the_past_and_goes_only_forward() -> None:
-    with simulated_clock() as clock:
+    with simulated_time() as clock:
         clock.set(clock.end - timedelta(days=2))
         for moment in (clock.end + timedelta(seconds=1), clock.end - timedelta(days=3)):
             with pytest.raises(ValueError, match="not between"):
@@ -226,14 +226,14 @@ def test_only_the_demo_knows_the_clock() -> None:
     rooms = (root / name for name in ("applicants", "jobs", "pipeline", "tasks"))
     found = [path for room in rooms for path in room.rglob("*.py")]
 
-    knowing = {path.name for path in found if "simulated_clock" in path.read_text()}
+    knowing = {path.name for path in found if "simulated_time" in path.read_text()}
 
     assert knowing == {"clock.py", "seed.py"}
 
 
 def test_the_moving_job_moves_and_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seed, "COMPANIES", [replace(seed.COMPANIES[0], jobs=())])
-    job_id = seed.seed_demo_company().job_id
+    job_id = seed.create_missing().job_id
     people = MovingJob(job_id)
 
     for _ in range(80):

@@ -17,7 +17,7 @@ from pipeline.management.doctor import activity_findings, database_findings
 from pipeline.management.doctor.findings import Finding, Level
 from pipeline.models import Heartbeat, WebServer
 from pipeline.selectors import database
-from pipeline.selectors.database import read_database_gauges
+from pipeline.selectors.database import read_gauges
 from tests.database.test_roles import application, role
 from tests.management.test_doctor import found, only
 from tests.support import factories
@@ -204,7 +204,7 @@ def test_metrics_have_the_same_numbers(client: Any) -> None:
     with session() as holder:
         holder.execute("SELECT FROM jobs_job WHERE id = %s FOR NO KEY UPDATE", [job])
         holder.execute("SELECT pg_sleep(0.2)")
-        gauges = read_database_gauges()
+        gauges = read_gauges()
         text = client.get("/metrics").content.decode()
 
     assert gauges.lock_seconds() >= 0.2
@@ -217,11 +217,7 @@ def test_metrics_have_the_same_numbers(client: Any) -> None:
 
 
 def test_the_size_of_the_database_says_what_it_does_not_show() -> None:
-    [row] = [
-        each
-        for each in database_findings.database_connection_findings()
-        if isinstance(each, Finding)
-    ]
+    [row] = [each for each in database_findings.check_connection() if isinstance(each, Finding)]
 
     assert row.level is Level.OK
     assert "does not show how much of its disk is free" in row.text

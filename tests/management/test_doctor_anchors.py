@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pipeline.audit import anchors
-from pipeline.audit.anchors import append_anchors
 from pipeline.line.event_log import logged_time
 from tests.management.test_doctor import _emails_and_anchors_in_order, found, only
 from tests.support import factories
@@ -27,7 +26,7 @@ def file(settings: Any) -> Path:
     """Return the file of anchors, with two lines."""
     factories.applications(factories.job(), 1)
     factories.applications(factories.job(), 1)
-    assert append_anchors() == 2
+    assert anchors.append() == 2
     return Path(settings.ANCHOR_FILE)
 
 
@@ -63,7 +62,7 @@ def test_half_a_line_is_named_and_the_next_run_replaces_it(file: Path) -> None:
     assert "The last whole anchor is from 20" in message
     assert "log.anchor replaces it" in advice
     assert file.read_bytes() == whole[:-40]
-    append_anchors()
+    anchors.append()
     assert only("anchors")[0] == "ok"
 
 
@@ -123,7 +122,7 @@ def test_without_any_anchor_logs_of_the_last_hour_are_not_late_and_older_ones_ar
 
     [message] = late()
     assert message.endswith("no anchor was written so far.")
-    append_anchors()
+    anchors.append()
     assert late() == []
 
 
@@ -134,7 +133,7 @@ def test_logs_that_grew_an_hour_ago_since_the_last_anchor_are_named(
     factories.applications(job, 1)
     with monkeypatch.context() as earlier:
         earlier.setattr(anchors, "logged_time", lambda at: logged_time(at - 3 * timedelta(hours=1)))
-        append_anchors()
+        anchors.append()
     factories.applications(job, 1)
     assert late() == [], "the next run has some time"
 
@@ -142,5 +141,5 @@ def test_logs_that_grew_an_hour_ago_since_the_last_anchor_are_named(
 
     [message] = late()
     assert "since the last anchor, from 20" in message
-    append_anchors()
+    anchors.append()
     assert late() == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.management.doctor.site_findings import site_device_findings
+from pipeline.management.doctor.site_findings import check_devices
 from tests.support import factories
 from tests.support.push import Browser
 
@@ -16,7 +16,7 @@ URL = "https://push.example.net/p/one"
 
 
 def found() -> list[tuple[str, str]]:
-    return [(finding.level, finding.text) for finding in site_device_findings()]
+    return [(finding.level, finding.text) for finding in check_devices()]
 
 
 def test_a_site_without_a_key_is_in_order() -> None:

@@ -90,11 +90,11 @@ def test_static_files_that_were_not_collected_are_noticed(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.WHITENOISE_USE_FINDERS, settings.EMBEDDED_POSTGRES = True, None
-    [none] = machine_findings.machine_static_file_findings()
+    [none] = machine_findings.check_static_files()
     settings.WHITENOISE_USE_FINDERS = False
     storage = machine_findings.staticfiles_storage
     monkeypatch.setattr(storage, "hashed_files", {"old.css": "old.1.css"}, raising=False)
-    [stale] = machine_findings.machine_static_file_findings()
+    [stale] = machine_findings.check_static_files()
 
     assert (none.level, stale.level) == (Level.WARNING, Level.PROBLEM)
     assert "collectstatic" in none.advice
@@ -111,7 +111,7 @@ def test_hidden_files_need_not_be_collected(
     storage = machine_findings.staticfiles_storage
     monkeypatch.setattr(storage, "hashed_files", {"site.css": "site.1.css"}, raising=False)
 
-    [finding] = machine_findings.machine_static_file_findings()
+    [finding] = machine_findings.check_static_files()
 
     assert (finding.level, finding.text) == (Level.OK, "1 static file is collected.")
 

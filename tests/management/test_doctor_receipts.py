@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit.receipts import public_receipt_keys, record_receipt_key_as_chore
-from pipeline.config.keys import former_receipt_key_from_text
+from pipeline.audit import receipts
+from pipeline.audit.receipts import public_receipt_keys
+from pipeline.config import keys
 from tests.management.test_doctor import only
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -15,8 +16,8 @@ NEW = "another-secret-0123456789-abcdefghijkl"
 
 
 def test_a_key_that_is_forgotten_is_named_with_the_line_that_brings_it_back(settings: Any) -> None:
-    record_receipt_key_as_chore()
-    record_receipt_key_as_chore()
+    receipts.record_key()
+    receipts.record_key()
     [key] = public_receipt_keys()
     assert only("receipts")[0] == "ok"
 
@@ -26,7 +27,7 @@ def test_a_key_that_is_forgotten_is_named_with_the_line_that_brings_it_back(sett
     settings.SECRET_KEY_FALLBACKS = []
     lost = only("receipts")
     [line] = [word for word in lost[2].split() if word.startswith(f"{key.id}:")]
-    settings.RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(line)]
+    settings.RECEIPT_FORMER_KEYS = [keys.parse_former_receipt(line)]
     kept = only("receipts")
 
     assert passing[0] == "warning"
@@ -37,7 +38,7 @@ def test_a_key_that_is_forgotten_is_named_with_the_line_that_brings_it_back(sett
 
 def test_a_fallback_that_never_signed_receipts_is_no_fault(settings: Any) -> None:
     settings.RECEIPT_KEY = b"r" * 32
-    record_receipt_key_as_chore()
+    receipts.record_key()
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [settings.SECRET_KEY]
 
     assert only("receipts")[0] == "ok"

@@ -32,11 +32,11 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Ready).serve_forever()
 """
 BECOME = """
 import json, sys
-from pipeline.management.keep_up import Plan, exec_keep_up
+from pipeline.management.keep_up import Plan, exec_plan
 from pipeline.management.supervisor import Program
 plan = json.load(sys.stdin)
 plan["programs"] = [Program(**each) for each in plan["programs"]]
-exec_keep_up(Plan(**plan))
+exec_plan(Plan(**plan))
 """
 SECRET = "the demo's password is p4ssw0rd"
 

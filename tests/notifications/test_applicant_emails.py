@@ -13,7 +13,7 @@ from django.test import Client
 from applicants import mail as sending
 from applicants.models import ERASED, Applicant
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import read_offer_link_token
+from pipeline.mail.links import read_offer_token
 from pipeline.models import Application, Email
 from pipeline.notifications import applicants
 from pipeline.services.joining import verify
@@ -65,7 +65,7 @@ def test_who_is_promoted_gets_a_link_that_takes_the_seat() -> None:
     assert message.to == [person.email]
     path = re.search(r"https://line\.example(/confirm/(\S+)/)", str(message.body))
     assert path is not None
-    offer = read_offer_link_token(path[2])
+    offer = read_offer_token(path[2])
     assert offer is not None
     assert offer.application_id == waiting.id
     assert "It is your turn" in Client().get(path[1]).content.decode()
@@ -164,14 +164,14 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waiting = promote()
-    note = applicants._note_applicant_email_state
+    note = applicants._note_state
 
     def die(*_: Any, **__: Any) -> str:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr(applicants, "_note_applicant_email_state", die)
+    monkeypatch.setattr(applicants, "_note_state", die)
     run_due_tasks("email.event")
-    monkeypatch.setattr(applicants, "_note_applicant_email_state", note)
+    monkeypatch.setattr(applicants, "_note_state", note)
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
     make_retries_due()
 
@@ -183,15 +183,15 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
 
 def test_the_mail_server_can_be_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = promote()
-    hand_mail_to_server = sending.hand_mail_to_server
+    hand_mail_to_server = sending.deliver
 
     def away(_email: Any) -> str:
         raise Retry("the mail server could not take the email: ConnectionRefusedError")
 
-    monkeypatch.setattr(sending, "hand_mail_to_server", away)
+    monkeypatch.setattr(sending, "deliver", away)
     assert run_due_tasks("email.event") == ["PENDING"]
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
-    monkeypatch.setattr(sending, "hand_mail_to_server", hand_mail_to_server)
+    monkeypatch.setattr(sending, "deliver", hand_mail_to_server)
     make_retries_due()
 
     sent(1)
@@ -206,7 +206,7 @@ def test_after_the_last_attempt_it_is_recorded_as_failed(monkeypatch: pytest.Mon
     def away(_email: Any) -> str:
         raise Retry("the mail server could not take the email: TimeoutError")
 
-    monkeypatch.setattr(sending, "hand_mail_to_server", away)
+    monkeypatch.setattr(sending, "deliver", away)
     assert run_due_tasks("email.event") == ["DEAD"]
 
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
@@ -219,7 +219,7 @@ def test_a_refusal_is_recorded_and_not_tried_again(monkeypatch: pytest.MonkeyPat
     def refuse(_email: Any) -> str:
         raise sending.Refused("550")
 
-    monkeypatch.setattr(sending, "hand_mail_to_server", refuse)
+    monkeypatch.setattr(sending, "deliver", refuse)
     assert run_due_tasks("email.event") == ["SUCCEEDED"]
 
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")

@@ -10,10 +10,10 @@ from django.core import mail
 from django.db.models.functions import Now
 
 from jobs.models import Company, Job, Membership, Role
-from jobs.team import choose_team_member_emails
+from jobs.team import set_member_emails
 from pipeline.models import Email, Heartbeat
 from pipeline.notifications.companies import (
-    email_alert_to_company,
+    email_alert,
     enqueue_company_digest_emails,
     raise_company_alerts,
 )
@@ -66,10 +66,10 @@ def test_a_company_without_open_jobs_gets_no_digest(team: Company) -> None:
 def test_a_member_can_switch_each_off(team: Company) -> None:
     factories.job(company_id=team.id)
     viewer = Membership.objects.get(user__email="viewer@example.org")
-    choose_team_member_emails(membership_id=viewer.id, digest=False)
+    set_member_emails(membership_id=viewer.id, digest=False)
 
     enqueue_company_digest_emails()
-    email_alert_to_company(team.id, "DEAD_LETTERS")
+    email_alert(team.id, "DEAD_LETTERS")
 
     assert sorted(to for to, _ in sent()) == [
         "owner@example.org",
@@ -79,7 +79,7 @@ def test_a_member_can_switch_each_off(team: Company) -> None:
 
 
 def test_who_leaves_meanwhile_gets_nothing(team: Company) -> None:
-    email_alert_to_company(team.id, "DEAD_LETTERS")
+    email_alert(team.id, "DEAD_LETTERS")
     Membership.objects.all().delete()
 
     assert sent() == []
@@ -88,15 +88,15 @@ def test_who_leaves_meanwhile_gets_nothing(team: Company) -> None:
 def test_only_owners_are_alerted_to_a_webhook_since_only_they_can_open_its_page(
     team: Company,
 ) -> None:
-    assert email_alert_to_company(team.id, "WEBHOOK_DISABLED", about="a") == 1
+    assert email_alert(team.id, "WEBHOOK_DISABLED", about="a") == 1
 
     assert sent() == [("owner@example.org", "Harbour Works: A webhook endpoint was switched off")]
 
 
 def test_the_same_thing_is_alerted_once_a_day(team: Company) -> None:
-    assert email_alert_to_company(team.id, "EMAILS_FAILED", about="a") == 2
-    assert email_alert_to_company(team.id, "EMAILS_FAILED", about="a") == 0
-    assert email_alert_to_company(team.id, "EMAILS_FAILED", about="b") == 2
+    assert email_alert(team.id, "EMAILS_FAILED", about="a") == 2
+    assert email_alert(team.id, "EMAILS_FAILED", about="a") == 0
+    assert email_alert(team.id, "EMAILS_FAILED", about="b") == 2
 
     subjects = {subject for _, subject in sent()}
     assert subjects == {"Harbour Works: An email could not be delivered"}
@@ -180,7 +180,7 @@ def test_without_a_mail_server_nothing_is_enqueued(team: Company, settings: Any)
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     factories.job(company_id=team.id)
 
-    assert (enqueue_company_digest_emails(), email_alert_to_company(team.id, "DEAD_LETTERS")) == (
+    assert (enqueue_company_digest_emails(), email_alert(team.id, "DEAD_LETTERS")) == (
         0,
         0,
     )

@@ -14,9 +14,9 @@ from pipeline.domain.states import EventType, Outcome
 from pipeline.notifications.messages import (
     MAILS,
     Facts,
-    event_has_message,
-    message_for,
-    reminder_message,
+    compose_event_email,
+    compose_reminder,
+    is_emailed,
 )
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
@@ -52,13 +52,13 @@ def ended(outcome: Outcome, event: str = "REMOVED") -> Row:
 
 
 def subject_of(row: Row, facts: Facts = FACTS) -> str:
-    message = message_for(row, facts)
+    message = compose_event_email(row, facts)
     assert message is not None
     return message.subject
 
 
 def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
-    message = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)
+    message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)
 
     assert message is not None
     assert message.subject == (
@@ -94,7 +94,7 @@ def test_the_subject_tells_the_thing(row: Row, words: str) -> None:
 
 
 def test_the_deadline_stands_in_the_readers_zone_and_in_utc() -> None:
-    message = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), BERLIN)
+    message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), BERLIN)
 
     assert message is not None
     assert message.subject.endswith("by 09:00 on 22 November 2026 (Berlin)")
@@ -104,7 +104,7 @@ def test_the_deadline_stands_in_the_readers_zone_and_in_utc() -> None:
 def test_an_extended_deadline_goes_before_the_one_of_the_event() -> None:
     later = replace(FACTS, deadline=datetime(2026, 11, 23, 8, 0, tzinfo=UTC))
 
-    message = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), later)
+    message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), later)
 
     assert message is not None
     assert "Confirm by 08:00 UTC on 23 November 2026" in message.text
@@ -114,7 +114,7 @@ def test_an_extended_deadline_goes_before_the_one_of_the_event() -> None:
 def test_who_applied_gets_a_receipt_with_the_place(to_status: str) -> None:
     placed = replace(FACTS, place=1_234)
 
-    message = message_for(Row("APPLIED", to_status, actor_kind="APPLICANT"), placed)
+    message = compose_event_email(Row("APPLIED", to_status, actor_kind="APPLICANT"), placed)
 
     assert message is not None
     assert message.subject == "You have applied for “Boat builder” at Harbour"
@@ -123,7 +123,7 @@ def test_who_applied_gets_a_receipt_with_the_place(to_status: str) -> None:
 
 
 def test_a_reminder_begins_with_the_deadline() -> None:
-    message = reminder_message(BERLIN, datetime(2026, 11, 22, 8, 0, tzinfo=UTC))
+    message = compose_reminder(BERLIN, datetime(2026, 11, 22, 8, 0, tzinfo=UTC))
 
     assert message.subject.startswith("Reminder: confirm your seat")
     assert "Confirm by 09:00 on 22 November 2026 (Berlin), 08:00 UTC" in message.text
@@ -135,7 +135,7 @@ def test_the_end_of_an_offer_takes_it_out_of_the_calendar(to_status: str) -> Non
     event = {"ACTIVE": "ACKNOWLEDGED", "WAITLIST": "DECAYED", "INACTIVE": "CLOSED_OUT"}[to_status]
     outcome = "JOB_CLOSED" if to_status == "INACTIVE" else None
 
-    message = message_for(Row(event, to_status, "PENDING_ACKNOWLEDGMENT", outcome), FACTS)
+    message = compose_event_email(Row(event, to_status, "PENDING_ACKNOWLEDGMENT", outcome), FACTS)
 
     assert message is not None
     assert message.calendar is not None
@@ -145,7 +145,7 @@ def test_the_end_of_an_offer_takes_it_out_of_the_calendar(to_status: str) -> Non
 def test_who_was_still_waiting_has_nothing_in_the_calendar() -> None:
     row = Row("CLOSED_OUT", "INACTIVE", "WAITLIST", "JOB_CLOSED")
 
-    message = message_for(row, FACTS)
+    message = compose_event_email(row, FACTS)
 
     assert message is not None
     assert message.calendar is None
@@ -153,8 +153,8 @@ def test_who_was_still_waiting_has_nothing_in_the_calendar() -> None:
 
 @pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
 def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: str) -> None:
-    added = message_for(Row("APPLIED", to_status, actor_kind="COMPANY"), FACTS)
-    promoted = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)
+    added = compose_event_email(Row("APPLIED", to_status, actor_kind="COMPANY"), FACTS)
+    promoted = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)
 
     assert added is not None
     assert "Harbour put you forward for this job" in added.text
@@ -169,7 +169,7 @@ def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: s
 
 def test_each_ends_with_the_head_of_the_log() -> None:
     for row in (Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), ended(Outcome.REJECTED)):
-        message = message_for(row, FACTS)
+        message = compose_event_email(row, FACTS)
 
         assert message is not None
         assert message.text.splitlines()[-1] == f"Log 7:{'ab34' * 16}"
@@ -185,8 +185,8 @@ def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
     waited = Row("WITHDRAWN", "INACTIVE", "WAITLIST", Outcome.WITHDRAWN.value)
     pending = Row("WITHDRAWN", "INACTIVE", "PENDING_ACKNOWLEDGMENT", Outcome.WITHDRAWN.value)
 
-    assert not event_has_message(waited)
-    assert message_for(waited, FACTS) is None
+    assert not is_emailed(waited)
+    assert compose_event_email(waited, FACTS) is None
     assert "You have withdrawn" in subject_of(pending)
 
 
@@ -194,7 +194,7 @@ def test_a_hire_is_congratulated_first_and_without_the_reason() -> None:
     row = ended(Outcome.HIRED)
     row.data["reason"] = "POSITION_FILLED"
 
-    message = message_for(row, FACTS)
+    message = compose_event_email(row, FACTS)
 
     assert message is not None
     assert message.paragraphs[0].text.startswith("Congratulations!")
@@ -204,12 +204,12 @@ def test_a_hire_is_congratulated_first_and_without_the_reason() -> None:
 def test_nobody_unverified_is_told_anything() -> None:
     row = Row("APPLIED", "WAITLIST", actor_kind="APPLICANT", data={"verify_by": DEADLINE})
 
-    assert not event_has_message(row)
-    assert message_for(row, FACTS) is None
+    assert not is_emailed(row)
+    assert compose_event_email(row, FACTS) is None
 
 
 def test_changes_of_the_job_itself_are_told_to_nobody() -> None:
-    assert not event_has_message(Row("JOB_CLOSED", application_id=None))
+    assert not is_emailed(Row("JOB_CLOSED", application_id=None))
 
 
 def test_the_table_knows_only_events_and_outcomes() -> None:

@@ -10,10 +10,10 @@ from django.core import mail
 
 from applicants.models import Applicant
 from jobs.policies import Policy
-from jobs.quiet_hours import deadline_outside_quiet_hours
+from jobs.quiet_hours import compute_deadline
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Email
-from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
+from pipeline.notifications.offers import GUARD, OfferTimes, list_checkpoints
 from pipeline.services.leaving import withdraw
 from tasks.models import Task
 from tests.support import factories
@@ -68,7 +68,7 @@ def events(application: Application) -> list[str]:
     ],
 )
 def test_an_offer_is_looked_at_where_its_window_allows(hours: float, wanted: Any) -> None:
-    found = offer_checkpoints(OfferTimes(AT, AT + timedelta(hours=hours)))
+    found = list_checkpoints(OfferTimes(AT, AT + timedelta(hours=hours)))
 
     at = [(round((at - AT) / timedelta(hours=1), 6), what) for at, what in found]
     assert at == [(round(hour, 6), what) for hour, what in wanted]
@@ -77,18 +77,16 @@ def test_an_offer_is_looked_at_where_its_window_allows(hours: float, wanted: Any
 def test_no_reminder_comes_in_quiet_hours() -> None:
     quiet = Policy(quiet_from="22:00", quiet_to="08:00", quiet_time_zone="UTC").quiet_hours()
     evening = AT.replace(hour=21)
-    deadline = deadline_outside_quiet_hours(
-        evening, timedelta(hours=5), quiet
-    )  # at noon of the next day
+    deadline = compute_deadline(evening, timedelta(hours=5), quiet)  # at noon of the next day
 
-    found = {what: at for at, what in offer_checkpoints(OfferTimes(evening, deadline, quiet))}
+    found = {what: at for at, what in list_checkpoints(OfferTimes(evening, deadline, quiet))}
 
     tomorrow = evening + timedelta(days=1)
     assert deadline == tomorrow.replace(hour=12)
     assert found["REMINDER_HALF"] == tomorrow.replace(hour=9, minute=30)
     assert found["REMINDER_HOUR"] == tomorrow.replace(hour=11)
     early = OfferTimes(evening - timedelta(hours=5), tomorrow.replace(hour=8, minute=30), quiet)
-    last = {what: at for at, what in offer_checkpoints(early)}["REMINDER_HOUR"]
+    last = {what: at for at, what in list_checkpoints(early)}["REMINDER_HOUR"]
     assert last == evening.replace(hour=21, minute=30)  # an hour of the time that runs
 
 

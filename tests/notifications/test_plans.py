@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from pipeline.models import Application, Email
 from pipeline.notifications import applicants, companies, offers
 from pipeline.notifications.applicants import Cause
-from pipeline.selectors.emails import email_of_application, emails_of_application
+from pipeline.selectors.emails import read_email, read_newest_emails
 from tasks.enqueue import enqueue
 from tests.support import factories
 from tests.support.crowd import crowd
@@ -56,18 +56,14 @@ def test_no_query_behind_an_email_reads_a_whole_table(size: int) -> None:
     bounced = SimpleNamespace(event_type="bounced", message_id=email.message_id)
 
     acts: dict[str, Callable[[], Any]] = {
-        "send an offer": lambda: applicants.send_applicant_email(Cause(offered.id, 3)),
-        "send a receipt": lambda: applicants.send_applicant_email(
-            Cause(waiting.id, email.seq, number=1)
-        ),
-        "give up": lambda: applicants.give_up_applicant_email(
-            Cause(waiting.id, email.seq, number=2)
-        ),
-        "guard": lambda: offers.extend_offer_without_email(offered.id, 3),
-        "remind": lambda: offers.watch_offer(offered.id, 3),
-        "make up": lambda: offers.extend_offer_for_email_delay(offered.id, 3),
-        "list": lambda: emails_of_application(waiting.id),
-        "look up": lambda: email_of_application(waiting.id, email.id),
+        "send an offer": lambda: applicants.send_email(Cause(offered.id, 3)),
+        "send a receipt": lambda: applicants.send_email(Cause(waiting.id, email.seq, number=1)),
+        "give up": lambda: applicants.give_up_email(Cause(waiting.id, email.seq, number=2)),
+        "guard": lambda: offers.extend_unsent(offered.id, 3),
+        "remind": lambda: offers.watch(offered.id, 3),
+        "make up": lambda: offers.extend_delayed(offered.id, 3),
+        "list": lambda: read_newest_emails(waiting.id),
+        "look up": lambda: read_email(waiting.id, email.id),
         "repeat": lambda: companies.repeat_email(
             application_id=waiting.id, email_id=email.id, producer="tests"
         ),
@@ -94,7 +90,7 @@ def test_control_without_its_index_the_emails_would_be_read_whole() -> None:
         (name,) = cursor.fetchone()
         with transaction.atomic():
             cursor.execute(f"DROP INDEX {name}")
-            read = whole_tables_of_queries(lambda: emails_of_application(waiting.id), LARGE)
+            read = whole_tables_of_queries(lambda: read_newest_emails(waiting.id), LARGE)
             transaction.set_rollback(True)
 
     assert list(read.values()) == [{"pipeline_email"}]

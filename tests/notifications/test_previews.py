@@ -23,7 +23,7 @@ def site(settings: Any) -> None:
 
 @pytest.mark.parametrize("kind", previews.KINDS)
 def test_an_email_reads_as_its_file_does(kind: str) -> None:
-    sample = previews.preview_of(kind)
+    sample = previews.find(kind)
 
     assert sample is not None
     texts = {
@@ -49,7 +49,7 @@ def test_there_is_no_file_without_an_email() -> None:
 
 @pytest.mark.parametrize("kind", previews.KINDS)
 def test_the_html_is_small_loads_nothing_and_leaves_colours_to_the_reader(kind: str) -> None:
-    sample = previews.preview_of(kind)
+    sample = previews.find(kind)
 
     assert sample is not None
     html = sample.html
@@ -60,7 +60,7 @@ def test_the_html_is_small_loads_nothing_and_leaves_colours_to_the_reader(kind: 
 
 
 def calendar_of(kind: str) -> Any:
-    sample = previews.preview_of(kind)
+    sample = previews.find(kind)
     assert sample is not None
     return Calendar.from_ical(sample.calendar)
 
@@ -79,4 +79,4 @@ def test_the_calendar_follows_the_offer_from_its_first_day_to_its_end() -> None:
 
 
 def test_nobody_knows_another_kind() -> None:
-    assert previews.preview_of("nothing") is None
+    assert previews.find("nothing") is None

@@ -10,10 +10,10 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from applicants.browser import applicant_id_in_browser
+from applicants.browser import signed_in_person_id
 from jobs.models import Company, Role
 from pipeline.models import Application, Email
-from pipeline.notifications.applicants import recorded_applicant_email
+from pipeline.notifications.applicants import recompose_email
 from pipeline.notifications.companies import enqueue_company_digest_emails
 from tasks.models import Task
 from tests.support import factories
@@ -96,11 +96,11 @@ def test_the_text_names_the_deadline_of_its_own_offer(company: Company) -> None:
     advance(company, int(1.5 * DAY))
     run_due_tasks()
 
-    message = recorded_applicant_email(Email.objects.get(application=first, kind="PROMOTED"))
+    message = recompose_email(Email.objects.get(application=first, kind="PROMOTED"))
 
     assert message
     assert "/confirm/" in message.text
-    lapsed = recorded_applicant_email(Email.objects.get(application=first, kind="LAPSED"))
+    lapsed = recompose_email(Email.objects.get(application=first, kind="LAPSED"))
     assert lapsed
 
 
@@ -147,7 +147,7 @@ def test_the_outbox_shows_the_emails_and_a_link_that_confirms_but_signs_nobody_i
     assert answer.headers["Location"] == link[1]
     assert factories.status_of(person) == "ACTIVE"
     request: Any = type("Request", (), {"session": visitor.session, "COOKIES": visitor.cookies})
-    assert applicant_id_in_browser(request) is None
+    assert signed_in_person_id(request) is None
     assert visitor.get("/me/").status_code == 302
 
 

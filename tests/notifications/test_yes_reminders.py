@@ -11,7 +11,7 @@ from django.core import mail
 
 from applicants.models import Applicant
 from pipeline.models import Application, Email
-from pipeline.notifications.applicants import recorded_applicant_email
+from pipeline.notifications.applicants import recompose_email
 from pipeline.services.jobs import close_job
 from pipeline.services.turns import preaccept
 from tasks.models import Task
@@ -60,7 +60,7 @@ def test_a_day_before_a_yes_ends_one_email_says_so(waiting: Application) -> None
     assert "List-Unsubscribe" in message.extra_headers
     [row] = Email.objects.filter(application=waiting, kind="REMINDER_YES")
     assert row.state == "SENT"
-    recorded = recorded_applicant_email(row)
+    recorded = recompose_email(row)
     assert recorded
     assert recorded.subject == message.subject
 

@@ -286,7 +286,7 @@ def test_certificates_are_verified_for_the_name_in_the_url(
     context, authority = certificate(tmp_path, host)
     if trusted:
         monkeypatch.setattr(
-            client, "_webhook_client_tls", lambda: ssl.create_default_context(cafile=str(authority))
+            client, "_tls_context", lambda: ssl.create_default_context(cafile=str(authority))
         )
     receiver = Receiver(context)
 

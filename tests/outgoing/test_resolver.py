@@ -13,7 +13,7 @@ from jobs.models import Company
 from pipeline.models import WebhookAttempt
 from pipeline.outgoing import client
 from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.deliver import send_due_webhooks
 from tests.support.receiver import Receiver
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.webhooks import endpoint, only_delivery, queue_many
@@ -65,10 +65,10 @@ def test_a_delivery_that_waits_for_a_look_up_keeps_its_attempts(
     queue_many(company, 1)
     with monkeypatch.context() as crowded:
         crowded.setattr(client.NetworkResolver, "look_up", busy)
-        counts = deliver_due_webhooks(seconds=0.5)
+        counts = send_due_webhooks(seconds=0.5)
     waiting = only_delivery()
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert counts["attempts"] == waiting.attempts == 0
     assert only_delivery().state == "DELIVERED"

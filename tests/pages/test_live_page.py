@@ -65,7 +65,7 @@ def test_the_page_names_its_fragment_its_tag_and_its_stream() -> None:
     assert "<h1>x</h1>" in html
     assert 'data-live="/x?place=3&amp;fragment=1"' in html
     (ticket,) = re.findall(r'data-stream="/live/([^"]+)"', html)
-    known = stream_tokens.read_stream_token(ticket)
+    known = stream_tokens.read(ticket)
     assert known is not None
     assert known.jobs == {JOB}
 

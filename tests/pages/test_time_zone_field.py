@@ -8,7 +8,7 @@ import pytest
 from django import forms
 from django.test.html import parse_html
 
-from jobs.time_zones import time_zone_choices
+from jobs import time_zones
 from pipeline.pages.forms import TimeZoneField
 
 
@@ -17,7 +17,7 @@ class Ours(forms.Form):
 
 
 class Djangos(forms.Form):
-    zone = forms.ChoiceField(choices=time_zone_choices)
+    zone = forms.ChoiceField(choices=time_zones.choices)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,6 @@ def test_it_is_the_same_list(chosen: str | None, attrs: dict[str, Any]) -> None:
 
     ours, djangos = lists
     assert ours == djangos
-    assert str(ours).count("<option") == len(time_zone_choices())
-    assert str(ours).count("selected") == (chosen in dict(time_zone_choices()))
+    assert str(ours).count("<option") == len(time_zones.choices())
+    assert str(ours).count("selected") == (chosen in dict(time_zones.choices()))
     assert ('aria-describedby="a' in str(ours)) == bool(attrs)

@@ -12,9 +12,8 @@ from django.utils import timezone
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, Contest
+from pipeline.privacy import my_data, retention
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.my_data import my_data_about
-from pipeline.privacy.retention import end_retention
 from pipeline.services.contests import answer_contest, contest
 from pipeline.services.leaving import remove
 from tests.support import factories
@@ -48,7 +47,7 @@ def uphold(asked: Contest) -> None:
 def test_the_download_has_what_both_sides_wrote(asked: Contest) -> None:
     uphold(asked)
 
-    everything = my_data_about(asked.application.applicant)
+    everything = my_data.collect(asked.application.applicant)
 
     [theirs] = everything["applications"]
     [said] = theirs["asked_to_look_again"]
@@ -77,11 +76,11 @@ def test_retention_waits_for_the_answer_and_then_erases_the_texts(asked: Contest
     long_ago = timezone.now() - timedelta(days=800)
     Application.objects.filter(id=asked.application_id).update(ended_at=long_ago)
 
-    assert end_retention() == 0
+    assert retention.erase_batch() == 0
     assert Contest.objects.get(id=asked.id).text == WROTE
     uphold(asked)
 
-    assert end_retention() == 1
+    assert retention.erase_batch() == 1
     assert not Contest.objects.exists()
 
 

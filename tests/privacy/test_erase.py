@@ -13,10 +13,9 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
-from applicants import codes
+from applicants import codes, tokens
 from applicants.models import Applicant, ApplicantToken
-from applicants.people import find_or_create_applicant
-from applicants.tokens import issue_token_to_applicant
+from applicants.people import find_or_create_person
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome
 from pipeline.mail import dev_mailbox
@@ -43,9 +42,9 @@ def zelda(settings: Any, tmp_path: Any) -> Applicant:
     """Someone of whom there are traces everywhere."""
     settings.DEV_MAIL_FOLDER = tmp_path / "mail"
     person = factories.applicant(email=EMAIL, name=NAME)
-    issue_token_to_applicant(person)
-    codes.send_code(EMAIL, by=HERE)
-    dev_mailbox.keep_dev_mail(EMAIL, "Your turn", f"Dear {NAME}")
+    tokens.issue(person)
+    codes.send(EMAIL, by=HERE)
+    dev_mailbox.keep(EMAIL, "Your turn", f"Dear {NAME}")
     session = SessionStore()
     session["applicant_id"] = str(person.id)
     session.save()
@@ -111,7 +110,7 @@ def traces(*words: str) -> Iterator[str]:
     for session in Session.objects.all():
         if any(word in str(session.get_decoded()) for word in words):
             yield f"session: {session.session_key}"
-    for mail in dev_mailbox.newest_dev_mails():
+    for mail in dev_mailbox.read_newest():
         if any(word in str(mail) for word in words):
             yield f"mail: {mail.name}"
 
@@ -138,7 +137,7 @@ def test_nothing_of_the_person_is_left_and_every_log_is_sound(
     for job in lines:
         assert_line_is_sound(job)
     assert not ApplicantToken.objects.filter(applicant=zelda).exists()
-    assert codes.kept_code_of(EMAIL) is None
+    assert codes.find_latest(EMAIL) is None
     assert DecisionNote.objects.count() == 0
     assert IdempotencyRecord.objects.count() == 1
     kept = [session.get_decoded() for session in Session.objects.all()]
@@ -156,16 +155,16 @@ def test_seats_go_to_the_next_in_line_at_once(zelda: Applicant, lines: list[UUID
 def test_others_keep_what_is_theirs(zelda: Applicant, lines: list[UUID]) -> None:
     others = Applicant.objects.exclude(id=zelda.id).order_by("id")
     before = list(others.values())
-    dev_mailbox.keep_dev_mail("somebody@example.org", "Hello", "You")
+    dev_mailbox.keep("somebody@example.org", "Hello", "You")
 
     erase_person(applicant_id=zelda.id)
 
     assert list(others.values()) == before
-    assert [mail.to for mail in dev_mailbox.newest_dev_mails()] == ["somebody@example.org"]
+    assert [mail.to for mail in dev_mailbox.read_newest()] == ["somebody@example.org"]
 
 
 def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: list[UUID]) -> None:
-    token = issue_token_to_applicant(zelda)
+    token = tokens.issue(zelda)
     browser = Client()
     browser.cookies[site.SESSION_COOKIE_NAME] = Session.objects.get().session_key
     assert browser.get("/me/").status_code == 200
@@ -179,7 +178,7 @@ def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: 
     with pytest.raises(ApplicantNotFound):
         read_person(zelda.id)
     with pytest.raises(Exception, match="valid email"):
-        find_or_create_applicant(placeholder)
+        find_or_create_person(placeholder)
     assert browser.get("/me/").status_code == 302
     assert browser.get("/api/v1/me").status_code == 401
 
@@ -192,7 +191,7 @@ def test_the_same_address_later_is_a_new_person_without_misses(zelda: Applicant)
     assert factories.fresh(missed).decay_count == 1
 
     erase_person(applicant_id=zelda.id)
-    again = find_or_create_applicant(EMAIL)
+    again = find_or_create_person(EMAIL)
     later = factories.application(job, again)
 
     assert again.id != zelda.id
@@ -229,7 +228,7 @@ def test_one_that_was_killed_in_the_middle_can_be_finished(
         return whole(**what)
 
     monkeypatch.setattr(module, "withdraw", stumbling)
-    monkeypatch.setattr(module.codes, "forget_code", _killed)
+    monkeypatch.setattr(module.codes, "forget", _killed)
     with pytest.raises(Killed):
         erase_person(applicant_id=zelda.id)
     monkeypatch.undo()

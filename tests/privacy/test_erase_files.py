@@ -15,8 +15,8 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import stored as write
 from pipeline.files.imports.admitting import admit_rows
 from pipeline.files.imports.reading import unread_file_may_hold
-from pipeline.files.imports.rows import rows_in
-from pipeline.files.stored import FileWriter, read_stored_file
+from pipeline.files.imports.rows import decode_part
+from pipeline.files.stored import FileWriter
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from pipeline.privacy import erase
 from pipeline.privacy import erase as erasing
@@ -79,7 +79,7 @@ def test_rows_that_wait_are_blanked_however_the_address_is_written_and_others_st
     erase_person(applicant_id=zelda.id)
 
     parts = StoredPart.objects.filter(file_id=import_id).order_by("number")
-    left = [row for part in parts for row in rows_in(bytes(part.data))]
+    left = [row for part in parts for row in decode_part(bytes(part.data))]
     assert [row.name for row in left] == ["Ana", "", "", "", "D", "E"]
     assert [row.refusal for row in left] == [None, "ERASED", "ERASED", "ERASED", None, None]
     assert [row.number for row in left] == [2, 3, 4, 5, 6, 7]
@@ -165,8 +165,8 @@ def test_a_file_made_for_the_company_goes_if_the_person_is_in_it(
     erase_person(applicant_id=zelda.id)
 
     with pytest.raises(StoredFileNotFound):
-        read_stored_file(company_id, theirs.file_id)
-    assert read_stored_file(company_id, similar.file_id)
+        write.read(company_id, theirs.file_id)
+    assert write.read(company_id, similar.file_id)
 
 
 def test_a_file_that_is_being_written_is_begun_again(zelda: factories.Applicant) -> None:
@@ -193,7 +193,7 @@ def test_an_address_with_characters_that_files_write_differently_is_found() -> N
 
     assert not StoredFile.objects.filter(purpose="EXPORT").exists()
     (part,) = StoredPart.objects.filter(file_id=import_id)
-    assert rows_in(bytes(part.data))[0].refusal == "ERASED"
+    assert decode_part(bytes(part.data))[0].refusal == "ERASED"
 
 
 def test_a_part_that_is_just_being_kept_goes_with_its_file(
@@ -202,7 +202,7 @@ def test_a_part_that_is_just_being_kept_goes_with_its_file(
     job_id = factories.job()
     factories.application(job_id, zelda)
     writer = export(job_id, f"1,Zelda,{EMAIL}", finished=False)
-    keep = write.write_file_parts
+    keep = write.write_parts
 
     with ExitStack() as until_then:
         answers: list[list[object]] = []
@@ -213,7 +213,7 @@ def test_a_part_that_is_just_being_kept_goes_with_its_file(
             keep(*given)
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
 
-        monkeypatch.setattr(write, "write_file_parts", keep_late)
+        monkeypatch.setattr(write, "write_parts", keep_late)
         with suppress(StoredFileNotFound):
             writer.finish(rows=1)
 
@@ -244,7 +244,7 @@ def test_what_has_just_expired_need_not_be_blanked(
 def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
     zelda: factories.Applicant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job_id, remove_answers = factories.job(), erasing._erase_answers
+    job_id, remove_answers = factories.job(), erasing._remove_answers
     factories.application(job_id, zelda)
 
     def written() -> None:
@@ -259,7 +259,7 @@ def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
             remove_answers(*given)
 
-        monkeypatch.setattr(erasing, "_erase_answers", remove_late)
+        monkeypatch.setattr(erasing, "_remove_answers", remove_late)
         erase_person(applicant_id=zelda.id)
 
     (part,) = StoredPart.objects.all()

@@ -14,7 +14,7 @@ from jobs.models import Company
 from pipeline.privacy import erase
 from pipeline.privacy.erase import PLACES, erase_person
 from tasks.models import Schedule, Task
-from tasks.scheduling.schedules import create_schedule
+from tasks.scheduling import schedules
 from tests.files.imports.files import stored, unread
 from tests.privacy.text_columns import CODES, HASHES, OF_COMPANIES, PERSONAL
 from tests.support import background_tasks, factories
@@ -69,7 +69,7 @@ def test_an_address_that_a_company_wrote_into_its_work_goes(company: Company) ->
     )
     longer = background_tasks.started(company, payload={"seconds": 1, "label": f"x{EMAIL}"})
     background_tasks.move(mine, errors=[{"message": f"no {EMAIL}, no"}], idempotency_key=EMAIL)
-    create_schedule(
+    schedules.create(
         name=f"About {EMAIL}", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
     )
 

@@ -12,14 +12,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from applicants import tokens
 from applicants.models import Applicant
-from applicants.tokens import issue_token_to_applicant
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
 from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
-from pipeline.privacy.retention import _end_retention_of, end_retention, set_job_retention
+from pipeline.privacy import retention
+from pipeline.privacy.retention import _separate_people
 from pipeline.services.leaving import remove
 from tasks.models import Schedule
 from tests.privacy.test_erase import traces
@@ -57,7 +58,7 @@ def test_nothing_of_the_person_is_left_and_the_log_is_sound(zelda: Applicant) ->
     row = rejected(zelda)
     others = factories.applications(row.job_id, 2)
 
-    erased = end_retention()
+    erased = retention.erase_batch()
 
     assert erased == 1
     assert list(traces(EMAIL, NAME, "Quillfeather", "zelda")) == []
@@ -74,7 +75,7 @@ def test_many_ends_of_one_job_hold_its_lock_for_no_more_statements_than_one() ->
         rows = [rejected(factories.applicant(), job_id) for _ in range(people)]
         due = [row.id for row in rows]
         with CaptureQueriesContext(connection) as queries:
-            _end_retention_of(job_id, due)
+            _separate_people(job_id, due)
         taken.append(len(queries))
         assert all(factories.fresh(row).applicant.is_erased for row in rows)
         assert len({factories.fresh(row).applicant_id for row in rows}) == people
@@ -88,7 +89,7 @@ def test_a_lock_is_held_for_a_limited_number_of_ends(monkeypatch: pytest.MonkeyP
     rows = [rejected(factories.applicant(), job_id) for _ in range(5)]
 
     with CaptureQueriesContext(connection) as queries:
-        assert end_retention() == 5
+        assert retention.erase_batch() == 5
 
     locks = [each["sql"] for each in queries if "FOR NO KEY UPDATE" in each["sql"]]
     assert len([sql for sql in locks if "jobs_job" in sql]) == 3
@@ -101,7 +102,7 @@ def test_a_job_without_a_setting_keeps_it_for_two_years(
 ) -> None:
     rejected(zelda, days_ago=days_ago)
 
-    assert end_retention() == erased
+    assert retention.erase_batch() == erased
 
 
 @pytest.mark.parametrize(("days_ago", "erased"), [(59, 0), (61, 1)])
@@ -109,9 +110,9 @@ def test_a_job_keeps_it_as_long_as_its_owner_says(
     zelda: Applicant, days_ago: int, erased: int
 ) -> None:
     row = rejected(zelda, days_ago=days_ago)
-    set_job_retention(job_id=row.job_id, keep_days=60, legal_hold=False)
+    retention.set_period(job_id=row.job_id, keep_days=60, legal_hold=False)
 
-    assert end_retention() == erased
+    assert retention.erase_batch() == erased
 
 
 @pytest.mark.parametrize(("days_moved", "erased"), [(700, 0), (731, 1), (1_500, 1)])
@@ -126,7 +127,7 @@ def test_in_a_sandbox_it_goes_by_its_clock(days_moved: int, erased: int) -> None
             advance(company, days * DAY)
     live = rejected(factories.applicant(), days_ago=1)
 
-    assert end_retention() == erased
+    assert retention.erase_batch() == erased
 
     assert factories.fresh(row).applicant.is_erased == bool(erased)
     assert not factories.fresh(live).applicant.is_erased
@@ -134,27 +135,27 @@ def test_in_a_sandbox_it_goes_by_its_clock(days_moved: int, erased: int) -> None
 
 def test_a_legal_hold_stops_it_until_it_is_lifted(zelda: Applicant) -> None:
     row = rejected(zelda, days_ago=5_000)
-    set_job_retention(job_id=row.job_id, keep_days=30, legal_hold=True)
-    held = end_retention()
+    retention.set_period(job_id=row.job_id, keep_days=30, legal_hold=True)
+    held = retention.erase_batch()
 
-    set_job_retention(job_id=row.job_id, keep_days=30, legal_hold=False)
+    retention.set_period(job_id=row.job_id, keep_days=30, legal_hold=False)
 
     assert held == 0
-    assert end_retention() == 1
+    assert retention.erase_batch() == 1
 
 
 def test_a_live_application_is_kept_however_old(zelda: Applicant) -> None:
     row = factories.application(factories.job(), zelda)
     Application.objects.update(applied_at=timezone.now() - timedelta(days=5_000))
 
-    assert end_retention() == 0
+    assert retention.erase_batch() == 0
     assert factories.fresh(row).name == NAME
 
 
 def test_what_another_job_keeps_stays_and_only_that(zelda: Applicant) -> None:
     old, young = rejected(zelda), rejected(zelda, days_ago=10)
 
-    end_retention()
+    retention.erase_batch()
 
     zelda.refresh_from_db()
     assert zelda.email == EMAIL
@@ -165,9 +166,9 @@ def test_what_another_job_keeps_stays_and_only_that(zelda: Applicant) -> None:
 
 def test_a_person_with_a_token_in_use_stays_one(zelda: Applicant) -> None:
     rejected(zelda)
-    issue_token_to_applicant(zelda)
+    tokens.issue(zelda)
 
-    end_retention()
+    retention.erase_batch()
 
     zelda.refresh_from_db()
     assert zelda.email == EMAIL
@@ -177,7 +178,7 @@ def test_the_line_is_sound_afterwards_and_a_second_time_does_nothing(zelda: Appl
     row = rejected(zelda)
     ended_at = factories.events(row.job_id)[-1].at
 
-    assert [end_retention(), end_retention()] == [1, 0]
+    assert [retention.erase_batch(), retention.erase_batch()] == [1, 0]
     Application.objects.filter(id=row.id).update(ended_at=ended_at)
     assert_line_is_sound(row.job_id)
 
@@ -185,7 +186,7 @@ def test_the_line_is_sound_afterwards_and_a_second_time_does_nothing(zelda: Appl
 @pytest.mark.parametrize("days", [29, 3_651, 0, -1])
 def test_there_is_a_least_and_a_most(days: int) -> None:
     with pytest.raises(BadRetention):
-        set_job_retention(job_id=factories.job(), keep_days=days, legal_hold=False)
+        retention.set_period(job_id=factories.job(), keep_days=days, legal_hold=False)
 
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
@@ -231,10 +232,10 @@ def test_a_hold_set_meanwhile_counts(zelda: Applicant, monkeypatch: Any) -> None
     lock = module.lock_job
 
     def hold_first(job_id: UUID) -> Any:
-        set_job_retention(job_id=job_id, keep_days=30, legal_hold=True)
+        retention.set_period(job_id=job_id, keep_days=30, legal_hold=True)
         return lock(job_id)
 
     monkeypatch.setattr(module, "lock_job", hold_first)
-    end_retention()
+    retention.erase_batch()
 
     assert factories.fresh(row).name == NAME

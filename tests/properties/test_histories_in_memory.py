@@ -22,7 +22,7 @@ from pipeline.line.event_log import LogEntry
 from pipeline.line.misses import DECIDED
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
-from pipeline.services.contests import contested_place_to_give_back
+from pipeline.services.contests import find_lost_place
 from tests.properties.comparison import assert_log_agrees, assert_rows_agree
 from tests.properties.contested import look_again
 from tests.properties.planned import Refused
@@ -89,7 +89,7 @@ class HistoryInMemory(History):
         application = job.application(who.id)
         if application.outcome not in DECIDED or not application.is_verified:
             raise IllegalMove(status=application.status, move=Move.REINSTATE)
-        place = contested_place_to_give_back(job, application)
+        place = find_lost_place(job, application)
         give_missed_place_back(job, application, place, actor=factories.RECRUITER, facts={})
         write(job, commit=True)
 

@@ -57,7 +57,7 @@ def self_erasure(row: Application) -> tuple[Any, str, Callable[[], Any]]:
 
 def end_of_retention(_: Application) -> tuple[Any, str, Callable[[], Any]]:
     """Return where the end of a retention is half done, and that end."""
-    return retention, "forget_annotations", retention.end_retention
+    return retention, "forget_annotations", retention.erase_batch
 
 
 @pytest.mark.usefixtures("_own_mailbox")

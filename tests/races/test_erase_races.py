@@ -21,7 +21,8 @@ from pipeline.line import lock
 from pipeline.line.lock import lock_job_of
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
-from pipeline.notifications.applicants import Cause, send_applicant_email
+from pipeline.notifications import applicants
+from pipeline.notifications.applicants import Cause
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import read_job_facts
@@ -115,14 +116,14 @@ def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
 
 def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     job_id, person = factories.job(), factories.applicant(name=NAME)
-    forget, half_done = erasing.codes.forget_code, Event()
+    forget, half_done = erasing.codes.forget, Event()
 
     def slowly(email: str) -> None:
         half_done.set()
         wait_until_somebody_waits_for_a_lock()
         forget(email)
 
-    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
+    monkeypatch.setattr(erasing.codes, "forget", slowly)
     with started(partial(erase_person, applicant_id=person.id)):
         assert half_done.wait(PATIENCE_SECONDS)
         with pytest.raises(ApplicantNotFound):
@@ -174,19 +175,19 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     zelda = factories.applicant(email=EMAIL)
     application = factories.application(factories.job(acknowledge_first_seat=True), zelda)
     promoted = factories.events(application.job_id)[-1]
-    hand_mail_to_server, sent = mail.hand_mail_to_server, []
+    hand_mail_to_server, sent = mail.deliver, []
 
     def erased_before(email: Any) -> str:
         together([partial(erase_person, applicant_id=zelda.id)])
         taken = hand_mail_to_server(email)
-        sent.extend(dev_mailbox.newest_dev_mails())
+        sent.extend(dev_mailbox.read_newest())
         return taken
 
-    monkeypatch.setattr(mail, "hand_mail_to_server", erased_before)
-    send_applicant_email(Cause(application.id, promoted.seq))
+    monkeypatch.setattr(mail, "deliver", erased_before)
+    applicants.send_email(Cause(application.id, promoted.seq))
 
     assert [each.to for each in sent] == [EMAIL]
-    assert dev_mailbox.newest_dev_mails() == []
+    assert dev_mailbox.read_newest() == []
 
 
 @pytest.mark.parametrize("held_first", [True, False], ids=["as it is", "control"])
@@ -197,7 +198,7 @@ def test_giving_a_place_back_waits_for_an_erasure_before_it_locks_the_job(
         monkeypatch.setattr(reinstating, "lock_job_of", lock_job_then_hold_person)
     job_id, person = factories.job(), factories.applicant(name=NAME)
     row = join(job_id, person)
-    forget, waits, joined = erasing.codes.forget_code, Event(), []
+    forget, waits, joined = erasing.codes.forget, Event(), []
 
     def slowly(email: str) -> None:
         waits.set()
@@ -205,7 +206,7 @@ def test_giving_a_place_back_waits_for_an_erasure_before_it_locks_the_job(
         joined.extend(together([partial(try_to_lock, job_id)]))
         forget(email)
 
-    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
+    monkeypatch.setattr(erasing.codes, "forget", slowly)
     with started(partial(erase_person, applicant_id=person.id)):
         assert waits.wait(PATIENCE_SECONDS)
         with pytest.raises(LineError):

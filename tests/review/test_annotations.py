@@ -19,14 +19,10 @@ from pipeline.models import (
     ApplicationNote,
     ApplicationTag,
 )
+from pipeline.privacy import my_data
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.my_data import my_data_about
 from pipeline.review import annotations as write
-from pipeline.selectors.review import (
-    annotation_tags_in_job,
-    annotations_of,
-    possible_annotation_assignees,
-)
+from pipeline.selectors.review import possible_annotation_assignees, read_annotations, read_job_tags
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.together import kinds, together
@@ -57,12 +53,12 @@ def annotate(application: Application, company: Company) -> Any:
 def test_all_of_it_is_read_again(application: Application, company: Company) -> None:
     member = annotate(application, company)
 
-    kept = annotations_of([application.id])[application.id]
+    kept = read_annotations([application.id])[application.id]
 
     assert [note.text for note in kept.notes] == ["Knows Zig."]
     assert (kept.tags, kept.assignee) == (["night shift"], member.email)
     assert [(link.label, link.url) for link in kept.links] == [("CV", "https://example.org/cv")]
-    assert annotation_tags_in_job(application.job_id) == ["night shift"]
+    assert read_job_tags(application.job_id) == ["night shift"]
     assert (member.id, member.email) in possible_annotation_assignees(company.id)
 
 
@@ -110,13 +106,13 @@ def test_only_members_of_the_company_are_assigned(
 
 def test_a_former_member_is_assigned_nothing(application: Application, company: Company) -> None:
     member = annotate(application, company)
-    before = annotations_of([application.id])[application.id]
+    before = read_annotations([application.id])[application.id]
 
     Membership.objects.filter(user=member, company=company).delete()
     elsewhere = factories.company()
     Membership.objects.create(user=member, company=elsewhere, role=Role.RECRUITER)
 
-    kept = annotations_of([application.id])[application.id]
+    kept = read_annotations([application.id])[application.id]
     assert (before.assignee, kept.assignee, kept.assignee_id) == (member.email, "", None)
     assert before.stamp != kept.stamp
 
@@ -128,8 +124,8 @@ def test_the_tags_of_a_job_are_read_one_by_one_from_its_index(application: Appli
             write.add_tag(application_id=person.id, word=word)
     write.add_tag(application_id=factories.application(factories.job()).id, word="elsewhere")
 
-    assert annotation_tags_in_job(application.job_id) == ["day", "night"]
-    assert annotation_tags_in_job(uuid4()) == []
+    assert read_job_tags(application.job_id) == ["day", "night"]
+    assert read_job_tags(uuid4()) == []
 
 
 def test_the_security_log_names_who_removed_a_note(
@@ -179,7 +175,7 @@ def test_the_person_reads_it_in_the_download_without_the_members_names(
 ) -> None:
     member = annotate(application, company)
 
-    kept = my_data_about(Applicant.objects.get(id=application.applicant_id))
+    kept = my_data.collect(Applicant.objects.get(id=application.applicant_id))
 
     (mine,) = kept["applications"]
     assert mine["kept_by_the_company"]["tags"] == ["night shift"]
@@ -193,5 +189,5 @@ def test_notes_stay_when_their_author_leaves(application: Application, company: 
 
     member.delete()
 
-    kept = annotations_of([application.id])[application.id]
+    kept = read_annotations([application.id])[application.id]
     assert (kept.notes[0].author, kept.assignee) == (None, "")

@@ -9,13 +9,8 @@ import pytest
 from pipeline.domain.errors import DecisionTooLate, JobNotFound
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import Application, DecisionItem, DecisionNote, Event
-from pipeline.review.decisions import (
-    TASK,
-    carry_out_decision,
-    give_up_carrying_out,
-    make_decision,
-    undo_decision,
-)
+from pipeline.review import decisions
+from pipeline.review.decisions import TASK, give_up_carrying_out
 from tests.support import factories
 from tests.support.applicants import decide, leave, named
 from tests.support.decisions import made, removals, states
@@ -49,8 +44,8 @@ def test_undone_it_never_happens(undo_seconds: int, job: UUID) -> None:
     decision = made(job, "Ana Li", "Cy Okafor")
     before = Event.objects.filter(job_id=job).count()
 
-    undone = undo_decision(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
-    again = undo_decision(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
+    undone = decisions.undo(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
+    again = decisions.undo(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
     let_tasks_wait(undo_seconds)
     run_due_tasks(TASK)
 
@@ -62,12 +57,12 @@ def test_undone_it_never_happens(undo_seconds: int, job: UUID) -> None:
 
 def test_it_cannot_be_undone_once_it_has_taken_effect(undo_seconds: int, job: UUID) -> None:
     decision = made(job, "Ana Li")
-    carry_out_decision(decision.id)
+    decisions.carry_out(decision.id)
 
     with pytest.raises(DecisionTooLate):
-        undo_decision(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
+        decisions.undo(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
     with pytest.raises(DecisionTooLate):
-        undo_decision(decision_id=decision.id, job_id=factories.job(), actor=factories.RECRUITER)
+        decisions.undo(decision_id=decision.id, job_id=factories.job(), actor=factories.RECRUITER)
 
 
 def test_the_rest_is_left_alone_when_it_is_undone_halfway(undo_seconds: int, job: UUID) -> None:
@@ -75,9 +70,9 @@ def test_the_rest_is_left_alone_when_it_is_undone_halfway(undo_seconds: int, job
 
     def stop(done: int, _total: int) -> None:
         if done == 1:
-            undo_decision(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
+            decisions.undo(decision_id=decision.id, job_id=job, actor=factories.RECRUITER)
 
-    carry_out_decision(decision.id, after_each=stop)
+    decisions.carry_out(decision.id, after_each=stop)
 
     decision.refresh_from_db()
     assert (states(decision), bool(decision.finished_at)) == (["UNDONE", "DONE", "UNDONE"], True)
@@ -104,7 +99,7 @@ def test_refusals_name_the_person_and_do_not_stop_the_others(undo_seconds: int, 
     decision = made(job, "Ana Li", "Cy Okafor", "Dee Rao", "Bo Berg", outcome=Outcome.HIRED)
     leave(named(job, "Bo Berg"))
 
-    carry_out_decision(decision.id)
+    decisions.carry_out(decision.id)
 
     decision.refresh_from_db()
     found = decision.items.order_by("number").values_list("application__name", "problem")
@@ -153,7 +148,7 @@ def test_pressed_twice_it_is_one_decision(undo_seconds: int, job: UUID) -> None:
 def test_two_runs_at_once_decide_once(undo_seconds: int, job: UUID) -> None:
     decision = made(job, "Ana Li", "Bo Berg", "Dee Rao")
 
-    together([lambda: carry_out_decision(decision.id)] * 2)
+    together([lambda: decisions.carry_out(decision.id)] * 2)
 
     decision.refresh_from_db()
     assert (removals(job), decision.refused, bool(decision.finished_at)) == (3, 0, True)
@@ -167,9 +162,9 @@ def test_a_run_that_dies_between_two_people_goes_on(undo_seconds: int, job: UUID
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        carry_out_decision(decision.id, after_each=die)
+        decisions.carry_out(decision.id, after_each=die)
     DecisionItem.objects.filter(state="DONE").update(state="DECIDING")  # died before noting it
-    carry_out_decision(decision.id)
+    decisions.carry_out(decision.id)
 
     assert (removals(job), states(decision)) == (2, ["DONE", "DONE"])
 
@@ -178,7 +173,7 @@ def test_what_the_api_decided_meanwhile_stays(undo_seconds: int, job: UUID) -> N
     decision = made(job, "Ana Li")
     decide(named(job, "Ana Li"), Outcome.HIRED)
 
-    carry_out_decision(decision.id)
+    decisions.carry_out(decision.id)
 
     assert factories.status_of(named(job, "Ana Li")) == "HIRED"
     assert states(decision) == ["REFUSED"]
@@ -197,7 +192,7 @@ def test_what_the_site_cannot_carry_out_is_free_again(undo_seconds: int, job: UU
 def test_applications_of_other_jobs_are_left_out(undo_seconds: int, job: UUID) -> None:
     other = factories.application(factories.job())
 
-    decision = make_decision(
+    decision = decisions.make(
         decision_id=uuid4(),
         job_id=job,
         application_ids=[other.id],
@@ -213,7 +208,7 @@ def test_many_are_decided_on_in_the_background(job: UUID) -> None:
     crowd = factories.job(capacity=1)
     people = factories.applications(crowd, 25)
 
-    decision = make_decision(
+    decision = decisions.make(
         decision_id=uuid4(),
         job_id=crowd,
         application_ids=[person.id for person in people],

@@ -12,11 +12,7 @@ from pipeline.domain.states import Outcome
 from pipeline.models import PendingDecision
 from pipeline.privacy.erase import erase_person
 from pipeline.review.decisions import RESCUE_AFTER, TASK
-from pipeline.selectors.review import (
-    MOST_SHOWN,
-    people_with_pending_decisions,
-    shown_pending_decisions,
-)
+from pipeline.selectors.review import MOST_SHOWN, pending_application_ids, shown_pending_decisions
 from tests.support import factories
 from tests.support.applicants import named
 from tests.support.decisions import made, removals, states
@@ -57,7 +53,7 @@ def test_nobody_can_be_ticked_whose_decision_is_not_shown(undo_seconds: int, job
     for person in crowd:
         made(job, person.name)
 
-    assert people_with_pending_decisions(job) == {person.id for person in crowd}
+    assert pending_application_ids(job) == {person.id for person in crowd}
 
 
 @pytest.fixture
@@ -87,7 +83,7 @@ def test_at_once_but_the_process_dies_a_task_follows(
         raise MemoryError
 
     with monkeypatch.context() as dying:
-        dying.setattr("pipeline.review.decisions.carry_out_decision", die)
+        dying.setattr("pipeline.review.decisions.carry_out", die)
         with pytest.raises(MemoryError):
             made(job, "Ana Li")
     let_tasks_wait(RESCUE_AFTER.total_seconds())

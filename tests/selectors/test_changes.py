@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Change, ChangeKind
 from pipeline.selectors import system
-from pipeline.selectors.system import changes_of, end_of_changes
+from pipeline.selectors.system import changes_end, read_changes
 from pipeline.services.changes import record_application_changes
 from pipeline.services.joining import change_application_reference
 from tests.selectors.test_feed_restored import usual_numbers  # noqa: F401  a fixture
@@ -27,7 +27,7 @@ def read_now(company_id: UUID, after: UUID | None = None, *, limit: int = 3) -> 
     """Return the ids of everything that the feed shows now, page by page."""
     seen: list[UUID] = []
     while True:
-        page = changes_of(company_id, after=seen[-1] if seen else after, limit=limit)
+        page = read_changes(company_id, after=seen[-1] if seen else after, limit=limit)
         seen += [each.id for each in page.rows]
         if not page.more:
             return seen
@@ -126,12 +126,12 @@ def test_it_shows_only_the_companys_own_changes(line: tuple[UUID, UUID, UUID]) -
     record_application_changes(ChangeKind.APPLICATION_CHANGED, [first])
     wait_for_the_feed()
     other = factories.company().id
-    end = end_of_changes(company)
+    end = changes_end(company)
 
     assert read_now(company) == [end]
-    assert (read_now(other), end_of_changes(other)) == ([], None)
+    assert (read_now(other), changes_end(other)) == ([], None)
     with pytest.raises(UnknownPlace):
-        changes_of(other, after=end, limit=1)
+        read_changes(other, after=end, limit=1)
 
 
 def test_after_a_restore_into_a_younger_cluster_it_goes_on(

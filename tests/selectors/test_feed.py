@@ -17,7 +17,7 @@ from pipeline.line.lock import lock_job
 from pipeline.line.moves import make_job_move
 from pipeline.line.write import write
 from pipeline.models import Event
-from pipeline.selectors.system import FeedPlace, feed_of
+from pipeline.selectors.system import FeedPlace, read_feed
 from tests.support import factories
 from tests.support.feeds import wait_for_the_feed
 from tests.support.invariants import assert_line_is_sound
@@ -48,7 +48,7 @@ def read_now(
     """Everything that the feed shows now, page by page."""
     seen: list[FeedPlace] = []
     while True:
-        page = feed_of(company_id, after=seen[-1] if seen else after, limit=limit)
+        page = read_feed(company_id, after=seen[-1] if seen else after, limit=limit)
         seen += placed(page.rows)
         if not page.more:
             return seen
@@ -222,7 +222,7 @@ def poll(company_id: UUID, at_work: AtWork) -> list[FeedPlace]:
         last_round = not at_work.any()
         if last_round:
             wait_for_the_feed()
-        page = feed_of(company_id, after=seen[-1] if seen else None, limit=4)
+        page = read_feed(company_id, after=seen[-1] if seen else None, limit=4)
         seen += placed(page.rows)
         if last_round and not page.rows:
             return seen
@@ -234,7 +234,7 @@ def test_a_place_that_is_not_the_companys_is_unknown() -> None:
 
     for place in (FeedPlace(theirs, 1), FeedPlace(mine, 99), FeedPlace(company, 1)):
         with pytest.raises(UnknownPlace):
-            feed_of(company, after=place, limit=1)
+            read_feed(company, after=place, limit=1)
 
 
 def test_hash_and_append_only_do_not_know_of_the_feed() -> None:

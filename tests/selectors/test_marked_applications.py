@@ -15,8 +15,6 @@ from pipeline.selectors.job_applications import (
     ORDERS,
     WantedJobApplications,
     _listed_place_values,
-    count_job_applications,
-    list_job_applications,
     list_statements,
 )
 from tasks.sql.prepared import PreparedStatement
@@ -69,7 +67,7 @@ class Scene:
         found: list[UUID] = []
         after = None
         while True:
-            page = list_job_applications(self.job, filters, after=after, limit=20, **how)
+            page = job_applications.list_page(self.job, filters, after=after, limit=20, **how)
             found += [row.application.id for row in page.rows]
             after = page.next
             if after is None:
@@ -96,7 +94,7 @@ def test_the_few_with_a_tag_or_an_assignee_are_found_wherever_they_stand(scene: 
     assert scene.listed(tagged, order=OLDEST_FIRST) == scene.marked
     assert scene.listed(tagged, order=NEWEST_FIRST) == scene.marked[::-1]
     assert scene.listed(assigned, order=NEWEST_FIRST) == scene.marked[::-1]
-    assert count_job_applications(scene.job, tagged, NEWEST_FIRST) == (len(scene.marked), True)
+    assert job_applications.count(scene.job, tagged, NEWEST_FIRST) == (len(scene.marked), True)
     both = WantedJobApplications(tag="word 0", assignee=scene.user.id)
     assert set(scene.listed(both, order=NEWEST_FIRST)) == {*scene.marked} & {*scene.common}
 
@@ -107,7 +105,7 @@ def test_the_walk_along_the_line_would_give_short_pages(
     monkeypatch.setattr(job_applications, "rarest_mark", lambda job_id, **values: "")
 
     tagged = WantedJobApplications(tag="rare")
-    page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
+    page = job_applications.list_page(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
     assert len(page.rows) < 20
     assert page.next
@@ -116,7 +114,7 @@ def test_the_walk_along_the_line_would_give_short_pages(
 def test_of_a_common_tag_a_page_is_found_along_the_line(scene: Scene) -> None:
     tagged = WantedJobApplications(tag="word 0")
 
-    page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
+    page = job_applications.list_page(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
     assert len(page.rows) == 20
     assert applications.rarest_mark(scene.job, tag="word 0", assignee=None) == ""

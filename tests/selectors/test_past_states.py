@@ -12,7 +12,7 @@ from pipeline.domain.states import Status
 from pipeline.models import Event
 from pipeline.selectors import past
 from pipeline.selectors import past as sql
-from pipeline.selectors.past import PastPlace, PastState, past_differences, past_state_of
+from pipeline.selectors.past import PastPlace, PastState
 from pipeline.services.joining import verify
 from tests.support import factories
 from tests.support.applicants import leave
@@ -54,10 +54,10 @@ def test_every_moment_of_a_random_history_is_as_replay_gives_it(
         line = replay(job, seq=seq)
         for way in ways:
             monkeypatch.setattr(sql, "FROM_THE_START", way)
-            assert_same(past_state_of(job, seq=seq), line)
+            assert_same(sql.read_state(job, seq=seq), line)
         times.add(line.at)
     for time in times:
-        assert past_state_of(job, as_of=time).seq == replay(job, as_of=time).seq
+        assert sql.read_state(job, as_of=time).seq == replay(job, as_of=time).seq
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -66,7 +66,7 @@ def test_two_moments_differ_as_their_replays_do(seed: int) -> None:
     head = factories.row_of(job).seq
 
     for earlier, later in ((1, head), (head // 3, head // 2), (head // 2, head), (head, head)):
-        found = {d.application_id: (d.kind, d.before, d.after) for d in past_differences(
+        found = {d.application_id: (d.kind, d.before, d.after) for d in sql.read_differences(
             job, earlier, later, shown=1_000
         ) or []}  # fmt: skip
         assert found == slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
@@ -84,10 +84,10 @@ def test_far_into_a_long_log_moments_differ_as_before_but_nobody_has_a_place(
         expected = slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
         found = {
             d.application_id: d.kind
-            for d in past_differences(job, earlier, later, shown=1_000) or []
+            for d in sql.read_differences(job, earlier, later, shown=1_000) or []
         }
         assert found == {who: told[0] for who, told in expected.items() if told[0] not in NO_PLACE}
-    assert past_differences(job, 1, head) is None
+    assert sql.read_differences(job, 1, head) is None
 
 
 def test_before_a_draw_nobody_has_a_place_so_nobody_moves() -> None:
@@ -102,7 +102,7 @@ def test_before_a_draw_nobody_has_a_place_so_nobody_moves() -> None:
     drawn = Event.objects.filter(job_id=job, event="PLACED").latest("seq").seq
 
     def kinds(earlier: int, later: int, *has_places: bool) -> list[tuple[str, int | None]]:
-        found = past_differences(job, earlier, later, has_places=has_places) or []
+        found = sql.read_differences(job, earlier, later, has_places=has_places) or []
         return [(each.kind, each.before) for each in found]
 
     assert kinds(before, waiting, False, False) == [("left", None), ("verified", None)]
@@ -117,7 +117,7 @@ def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
     monkeypatch.setattr(past, "MOST_FOLDED", 4)
 
     for seq, listed in ((4, 2), (7, 0), (10, 8), (14, 12)):
-        moment = past_state_of(job, seq=seq)
+        moment = sql.read_state(job, seq=seq)
         people = len(moment.active) + len(moment.waitlist)
         assert (people, sum(moment.counts.values())) == (listed, seq - 2)
         assert moment.is_listed == bool(listed)
@@ -160,11 +160,11 @@ def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
     job = factories.job(capacity=2)
     factories.applications(job, 12)
 
-    moment = past_state_of(job, shown=4)
+    moment = sql.read_state(job, shown=4)
 
     assert [place.position for place in moment.waitlist] == [1, 2, 3, 4]
     assert moment.counts == {"active": 2, "pending": 0, "waiting": 10, "unverified": 0}
-    shown = past_differences(job, 1, moment.head, shown=3) or []
+    shown = sql.read_differences(job, 1, moment.head, shown=3) or []
     assert [(each.kind, each.total) for each in shown] == [("joined", 12)] * 3
 
 
@@ -173,22 +173,22 @@ def test_moments_that_are_none_are_refused() -> None:
     job = factories.job()
 
     with pytest.raises(NoSuchMoment):
-        past_state_of(job, seq=0)
+        sql.read_state(job, seq=0)
     with pytest.raises(NoSuchMoment):
-        past_state_of(job, as_of=before)
+        sql.read_state(job, as_of=before)
     with pytest.raises(FutureMoment):
-        past_state_of(job, seq=3)
+        sql.read_state(job, seq=3)
     with pytest.raises(FutureMoment):
-        past_state_of(job, as_of=database_now().replace(year=2200))
+        sql.read_state(job, as_of=database_now().replace(year=2200))
     with pytest.raises(JobNotFound):
-        past_state_of(factories.company().id)
+        sql.read_state(factories.company().id)
 
 
 def test_the_queries_do_not_grow_with_the_log() -> None:
     job = busy_job(1)
 
     with CaptureQueriesContext(connection) as queries:
-        head = past_state_of(job).head
-        past_differences(job, 3, head)
+        head = sql.read_state(job).head
+        sql.read_differences(job, 3, head)
 
     assert len(queries) == 5

@@ -9,7 +9,7 @@ import pytest
 from pipeline.domain.states import EventType, ReinstatementReason
 from pipeline.models import Application
 from pipeline.selectors import timelines
-from pipeline.selectors.timelines import last_change_of_position
+from pipeline.selectors.timelines import last_position_change
 from pipeline.services.leaving import reinstate, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def change_for(application: Application) -> Any:
-    return last_change_of_position(factories.fresh(application))
+    return last_position_change(factories.fresh(application))
 
 
 def leave(application: Application) -> None:
@@ -138,7 +138,7 @@ def test_only_so_much_of_the_log_is_looked_at(
 
     row = factories.fresh(waiting)
     with django_assert_num_queries(1):
-        assert last_change_of_position(row) is None
+        assert last_position_change(row) is None
 
 
 def test_who_does_not_wait_has_no_place() -> None:

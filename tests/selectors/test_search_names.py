@@ -8,11 +8,11 @@ import pytest
 from django.db import connection
 
 from jobs.models import Company, JobPosting
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Application, NameWord
 from pipeline.privacy.erase import erase_person
-from pipeline.selectors.jobs import jobs_of_company, read_open_jobs
-from pipeline.selectors.people import search_by_name
+from pipeline.selectors.jobs import read_company_jobs, read_open_jobs
+from pipeline.selectors.people import search_names
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,9 +46,9 @@ def test_a_person_is_found_however_the_name_is_typed(
     job = factories.job(company_id=company.id)
     other = factories.application(job, factories.applicant(name="Otto Other"))
     person = factories.application(job, factories.applicant(name=name))
-    index_names()
+    name_index.update()
 
-    found = search_by_name(company.id, search, limit=5).rows
+    found = search_names(company.id, search, limit=5).rows
 
     assert [row.application.id for row in found] == [person.id]
     assert other.id != person.id
@@ -62,7 +62,7 @@ def test_a_job_is_found_however_its_title_is_typed(company: Company) -> None:
 
     for search in ("cafe", "CAFE\u0301", "grossstadt", "manager"):
         assert [row.id for row in read_open_jobs(search=search, after=None, limit=5).rows] == [job]
-        theirs = jobs_of_company(company.id, status=None, search=search, after=None, limit=5)
+        theirs = read_company_jobs(company.id, status=None, search=search, after=None, limit=5)
         assert [row.id for row in theirs.rows] == [job]
     assert not read_open_jobs(search="100%", after=None, limit=5).rows
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 import uvloop
 
-from pipeline.server.gunicorn_worker import ACCEPTED_AT_ONCE, worker_listeners_for_bursts
+from pipeline.server.gunicorn_worker import ACCEPTED_AT_ONCE, duplicate_listeners
 
 CROWD = 64
 
@@ -50,7 +50,7 @@ def turns_until_all_are_accepted(listeners: list[socket.socket]) -> int:
 
 
 def test_a_crowd_is_accepted_in_a_few_turns(crowded: socket.socket) -> None:
-    turns = turns_until_all_are_accepted(worker_listeners_for_bursts([crowded]))
+    turns = turns_until_all_are_accepted(duplicate_listeners([crowded]))
 
     assert turns <= CROWD / ACCEPTED_AT_ONCE + 5
 
@@ -59,7 +59,7 @@ def test_the_port_refuses_connections_once_all_handles_are_closed() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     address = listening.getsockname()
 
-    for each in worker_listeners_for_bursts([listening]):
+    for each in duplicate_listeners([listening]):
         each.close()
 
     with pytest.raises(ConnectionRefusedError):

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client as Browser
 
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import Membership, Role, Scope
 from pipeline.server.clients import Client, Clients
 from pipeline.web.addresses import ACCEPTED_CREDENTIAL
@@ -80,7 +80,7 @@ def test_django_names_whoever_it_has_accepted_on_pages_too() -> None:
 @pytest.mark.django_db
 def test_django_names_whoever_it_has_accepted_in_the_api() -> None:
     company = factories.company()
-    key, token = create_api_key(company_id=company.id, name="k", scopes=list(Scope))
+    key, token = keys.create(company_id=company.id, name="k", scopes=list(Scope))
     names = [
         Browser()
         .get("/api/v1/companies/me", headers={"Authorization": f"Bearer {said}"})

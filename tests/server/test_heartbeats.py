@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.models import WebServer
-from pipeline.server.heartbeats import (
-    _record_web_server_heartbeat,
-    _remove_web_server,
-)
+from pipeline.server.heartbeats import _record, _remove
 from tests.support.server import serving
 from tests.support.waiting import eventually
 
@@ -35,11 +32,11 @@ def test_two_web_servers_of_one_machine_are_two(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_ends_after_a_reload_leaves_its_successor_in_the_list() -> None:
-    former = _record_web_server_heartbeat("web:8000")
-    successor = _record_web_server_heartbeat("web:8000")
+    former = _record("web:8000")
+    successor = _record("web:8000")
 
-    _remove_web_server("web:8000", former)
+    _remove("web:8000", former)
     assert names() == {"web:8000"}
 
-    _remove_web_server("web:8000", successor)
+    _remove("web:8000", successor)
     assert names() == set()

@@ -16,7 +16,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Membership, Role
-from pipeline.live.channel import channel_connection_parameters
+from pipeline.live.channel import connection_parameters
 from tests.support import factories
 from tests.support.crowd import crowd
 from tests.support.server import ServeModule
@@ -81,7 +81,7 @@ def resident_bytes() -> int:
 
 def at_work() -> int:
     """Count connections to the database that are not idle."""
-    with psycopg.connect(**channel_connection_parameters()) as session:
+    with psycopg.connect(**connection_parameters()) as session:
         row = session.execute(AT_WORK).fetchone()
     assert row is not None
     return int(row[0])

@@ -18,9 +18,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from jobs.keys import create_api_key
+from jobs.keys import create as create_api_key
 from jobs.models import Company, Scope
-from pipeline.live.channel import channel_connection_parameters
+from pipeline.live.channel import connection_parameters
 from pipeline.server.request_body import MOST_LARGE_BYTES
 from pipeline.server.requests import PER_CLIENT
 from tests.server.clients import (
@@ -147,7 +147,7 @@ def test_a_read_that_takes_the_database_too_long_is_refused_by_name(
     port: int, neighbour: str
 ) -> None:
     assert ask(port, ME, neighbour)[0] == 200
-    with psycopg.connect(**channel_connection_parameters() | {"autocommit": False}) as session:
+    with psycopg.connect(**connection_parameters() | {"autocommit": False}) as session:
         session.execute("LOCK TABLE jobs_company IN ACCESS EXCLUSIVE MODE")
 
         status, headers, said = ask(port, ME, neighbour)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.server.clients import behind_proxies
-from pipeline.web.addresses import network_of_client_address
+from pipeline.web.addresses import client_network
 
 
 def seen(proxies: list[str], remote: str | None, headers: dict[str, str]) -> tuple[str, str]:
@@ -25,7 +25,7 @@ def seen(proxies: list[str], remote: str | None, headers: dict[str, str]) -> tup
     nobody: Any = None
     networks = [ip_network(proxy) for proxy in proxies]
     asyncio.run(behind_proxies(application, networks)(scope, nobody, nobody))
-    return network_of_client_address((found["client"] or ("",))[0]), found["scheme"]
+    return client_network((found["client"] or ("",))[0]), found["scheme"]
 
 
 @pytest.mark.parametrize(

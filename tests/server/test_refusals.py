@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
+from pipeline.api import problems
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType
-from pipeline.api.problems import problem_headers
 from pipeline.live import streams
 from pipeline.server import http_protocol, request_body
 from pipeline.server.connections import ConnectionLimits
@@ -58,7 +58,9 @@ def named(kind: ProblemType) -> str:
 @pytest.mark.parametrize("kind", WAITING, ids=named)
 def test_an_answer_that_asks_to_come_later_ends_the_connection(kind: ProblemType) -> None:
     def busy(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        start(f"{kind.status} Later", [("Content-Length", "0"), *problem_headers(kind).items()])
+        start(
+            f"{kind.status} Later", [("Content-Length", "0"), *problems.build_headers(kind).items()]
+        )
         return []
 
     with serving_here(adapter_of(busy)) as port:
@@ -86,10 +88,10 @@ def test_so_does_a_stream_for_which_there_is_no_room(monkeypatch: pytest.MonkeyP
             raise streams.HubFull
 
     always = SimpleNamespace(is_for=lambda _: True)
-    monkeypatch.setattr(streams.stream_tokens, "read_stream_token", lambda _: always)
+    monkeypatch.setattr(streams.stream_tokens, "read", lambda _: always)
 
     async def full(scope: Any, receive: Any, send: Any) -> None:
-        await streams.stream(cast("Any", FullHub()), scope, receive, send)
+        await streams.respond(cast("Any", FullHub()), scope, receive, send)
 
     with serving_here(full) as port:
         status, headers = ask(port, "/live/any")

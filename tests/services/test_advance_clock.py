@@ -20,12 +20,8 @@ from pipeline.domain.errors import (
 from pipeline.line import settle as line_settle
 from pipeline.line.clock import read_company_clock
 from pipeline.models import ClockAdvance, Event
-from pipeline.selectors.job_applications import (
-    ORDERS,
-    USUAL_ORDER,
-    WantedJobApplications,
-    list_job_applications,
-)
+from pipeline.selectors import job_applications
+from pipeline.selectors.job_applications import ORDERS, USUAL_ORDER, WantedJobApplications
 from pipeline.services.jobs import close_job
 from pipeline.services.leaving import withdraw
 from pipeline.services.sandboxes import MOST_DAYS_AHEAD, MOST_SECONDS, jobs_behind_clock
@@ -220,7 +216,7 @@ def test_the_filter_of_cool_downs_goes_by_the_clock_of_the_sandbox() -> None:
     for hours in (2, 3, 4):
         advance(company, hours * HOUR)
         cooling = WantedJobApplications(cooling=True)
-        page = list_job_applications(job_id, cooling, order=order, after=None, limit=9)
+        page = job_applications.list_page(job_id, cooling, order=order, after=None, limit=9)
         found.append([row.application.id for row in page.rows])
 
     assert found == [[person.id], [person.id], []]

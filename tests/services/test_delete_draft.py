@@ -10,8 +10,8 @@ from jobs.models import Job, JobPosting
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import IllegalJobMove, JobNotFound
 from pipeline.models import Event
-from pipeline.selectors.jobs import jobs_of_company, read_job
-from pipeline.selectors.system import logs_of_system
+from pipeline.selectors.jobs import read_company_jobs, read_job
+from pipeline.selectors.system import read_logs
 from pipeline.services.jobs import (
     JobChanges,
     close_job,
@@ -43,9 +43,9 @@ def test_nobody_finds_a_deleted_draft_and_its_log_still_verifies() -> None:
 
     with pytest.raises(JobNotFound):
         read_job(job_id)
-    listed = jobs_of_company(company_id, status=None, search="", after=None, limit=10)
+    listed = read_company_jobs(company_id, status=None, search="", after=None, limit=10)
     assert [job.id for job in listed.rows] == [other]
-    assert [job.id for job in logs_of_system(company_id, after=None, limit=10).rows] == [other]
+    assert [job.id for job in read_logs(company_id, after=None, limit=10).rows] == [other]
     assert not JobPosting.objects.filter(job_id=job_id).exists()
     assert [each.event for each in Event.objects.filter(job_id=job_id)] == ["JOB_CREATED"]
     assert verify_job(job_id).is_sound

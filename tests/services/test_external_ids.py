@@ -128,7 +128,7 @@ def test_two_batches_with_the_same_ids_do_not_wait_for_each_other(
 
     monkeypatch.setattr(module, "write_reference", write)
     if not ordered:
-        monkeypatch.setattr(module, "lock_external_ids_of_references", lambda _ids: None)
+        monkeypatch.setattr(module, "lock_external_ids", lambda _ids: None)
 
     def submit(job_id: UUID, names: str) -> list[str]:
         by = factories.RECRUITER

@@ -15,12 +15,8 @@ from django.db.models.functions import Now
 from pipeline.domain.states import EventType
 from pipeline.management.decay_worker import DecayWorker
 from pipeline.models import Application, Heartbeat
-from pipeline.services.outage import (
-    MOST_WAITS,
-    extend_after_outage,
-    watch_for_outage,
-    watch_for_outage_as_chore,
-)
+from pipeline.services import outage
+from pipeline.services.outage import MOST_WAITS
 from pipeline.services.turns import extend_deadline
 from tasks import registry
 from tasks.models import TaskWorker
@@ -37,7 +33,7 @@ HOUR, DAY = 3_600, 86_400
 
 def site_ran_until_now() -> None:
     """Some worker has just given a sign of life."""
-    assert watch_for_outage() is None
+    assert outage.watch() is None
 
 
 def stand_still(application: Application, seconds: int) -> None:
@@ -91,7 +87,7 @@ def test_only_the_time_since_the_offer_is_given_back() -> None:
     stand_still(offered, HOUR)
     Heartbeat.objects.update(completed_at=Now() - timedelta(seconds=3 * DAY))
 
-    assert extend_after_outage() == 1
+    assert outage.extend_offers() == 1
 
     assert abs(time_left(offered) - DAY) < 10
 
@@ -112,29 +108,29 @@ def test_a_decay_worker_that_was_away_alone_is_no_outage() -> None:
     site_ran_until_now()
     stand_still(offered, DAY // 2)
     Heartbeat.objects.update(completed_at=Now() - timedelta(seconds=20))
-    watch_for_outage_as_chore()  # of a task worker, which ends and leaves no row of its own
+    outage.watch_task_workers()  # of a task worker, which ends and leaves no row of its own
 
-    assert extend_after_outage() == 0
+    assert outage.extend_offers() == 0
 
 
 def test_a_task_worker_that_starts_first_does_not_hide_the_outage() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     stand_still(offered, DAY // 2)
-    watch_for_outage_as_chore()
-    watch_for_outage_as_chore()
+    outage.watch_task_workers()
+    outage.watch_task_workers()
 
-    assert extend_after_outage() == 1
+    assert outage.extend_offers() == 1
 
 
 def test_a_task_worker_that_starts_after_the_last_decay_and_dies_hides_no_outage() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     TaskWorker.objects.create(name="short-lived", slots=1)
-    watch_for_outage_as_chore()
+    outage.watch_task_workers()
     stand_still(offered, DAY // 2)
 
-    assert extend_after_outage() == 1
+    assert outage.extend_offers() == 1
 
 
 def test_a_worker_that_survives_the_outage_gives_the_time_back_too(
@@ -158,25 +154,25 @@ def test_a_shorter_silence_does_not_replace_one_that_waits() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     stand_still(offered, HOUR)
-    watch_for_outage()
+    outage.watch()
     Heartbeat.objects.update(completed_at=F("completed_at") - timedelta(minutes=2))
 
-    silence = watch_for_outage()
+    silence = outage.watch()
 
     assert silence is not None
     assert abs((silence[1] - silence[0]).total_seconds() - HOUR) < 10
 
 
 def test_every_task_worker_gives_signs_of_life() -> None:
-    assert watch_for_outage_as_chore in registry.chores
+    assert outage.watch_task_workers in registry.chores
 
 
 def test_a_short_break_and_a_first_start_are_no_outage() -> None:
-    assert watch_for_outage() is None
+    assert outage.watch() is None
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
     stand_still(offered, 50)
 
-    assert watch_for_outage() is None
+    assert outage.watch() is None
 
 
 def test_a_small_part_of_a_long_window_moves_no_deadline() -> None:
@@ -184,7 +180,7 @@ def test_a_small_part_of_a_long_window_moves_no_deadline() -> None:
     site_ran_until_now()
     stand_still(offered, HOUR)
 
-    assert extend_after_outage() == 0
+    assert outage.extend_offers() == 0
 
 
 def test_a_locked_job_holds_up_neither_the_others_nor_settlement() -> None:
@@ -204,13 +200,13 @@ def test_a_locked_job_holds_up_neither_the_others_nor_settlement() -> None:
         assert EventType.DEADLINE_EXTENDED in factories.event_names(free.job_id)
         assert EventType.DECAYED in factories.event_names(overdue_id)
         assert EventType.DEADLINE_EXTENDED not in factories.event_names(locked_id)
-        assert watch_for_outage() is not None  # the silence waits
+        assert outage.watch() is not None  # the silence waits
     worker.close()
     restart()
 
     assert abs(time_left(locked) - DAY) < 10
     assert factories.event_names(free.job_id).count(EventType.DEADLINE_EXTENDED) == 1
-    assert watch_for_outage() is None
+    assert outage.watch() is None
 
 
 def test_only_the_first_locked_jobs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,10 +230,10 @@ def test_only_the_first_locked_jobs_are_waited_for(monkeypatch: pytest.MonkeyPat
     with ExitStack() as locks:
         for offer in offers:
             locks.enter_context(held_lock(offer.job_id))
-        assert extend_after_outage() == 1  # one that is free is extended all the same
+        assert outage.extend_offers() == 1  # one that is free is extended all the same
 
     assert waits == [20] * MOST_WAITS + [1]
-    assert extend_after_outage() == MOST_WAITS
+    assert outage.extend_offers() == MOST_WAITS
 
 
 def test_the_short_wait_for_locks_ends_with_the_extension() -> None:
@@ -247,7 +243,7 @@ def test_the_short_wait_for_locks_ends_with_the_extension() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW lock_timeout")
         before = cursor.fetchone()
-        extend_after_outage()
+        outage.extend_offers()
         cursor.execute("SHOW lock_timeout")
         assert cursor.fetchone() == before
 
@@ -259,7 +255,7 @@ def test_a_sign_of_life_from_the_future_hides_no_outage() -> None:
     site_ran_until_now()
     stand_still(offered, HOUR)
 
-    assert extend_after_outage() == 1
+    assert outage.extend_offers() == 1
 
 
 def test_a_sign_of_life_that_is_a_little_later_stays() -> None:
@@ -280,4 +276,4 @@ def test_time_that_did_not_run_is_not_given_back(hours: tuple[int, int], extende
     site_ran_until_now()
     stand_still(offered, 3 * HOUR)
 
-    assert extend_after_outage() == extended
+    assert outage.extend_offers() == extended

@@ -12,7 +12,7 @@ import pytest
 from applicants.models import Applicant
 from jobs.models import Job
 from jobs.policies import Policy
-from jobs.quiet_hours import time_outside_quiet_hours
+from jobs.quiet_hours import counted_time
 from pipeline.audit.receipts import opaque_rows
 from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
@@ -169,7 +169,7 @@ def test_an_extension_leaves_out_the_quiet_hours_too() -> None:
     row, quiet = factories.fresh(person), Policy(**quiet_now(TOKYO)).quiet_hours(TOKYO)
     assert row.acknowledge_by
     assert row.acknowledge_by > before + HOUR
-    assert time_outside_quiet_hours(before, row.acknowledge_by, quiet) == timedelta(seconds=300)
+    assert counted_time(before, row.acknowledge_by, quiet) == timedelta(seconds=300)
     event = factories.events(job_id)[-1]
     assert (event.event, event.data["time_zone"]) == ("DEADLINE_EXTENDED", TOKYO)
     assert_line_is_sound(job_id)
@@ -212,9 +212,7 @@ def test_in_a_sandbox_every_miss_is_at_its_deadline_after_the_quiet_hours() -> N
     for row in rows:
         assert row.promoted_at
         assert row.ended_at
-        assert time_outside_quiet_hours(row.promoted_at, row.ended_at, hours) == timedelta(
-            seconds=DAY
-        )
+        assert counted_time(row.promoted_at, row.ended_at, hours) == timedelta(seconds=DAY)
         assert row.ended_at - row.promoted_at > timedelta(days=1)
         assert row.ended_at.isoweekday() < 6
     assert_line_is_sound(job_id)

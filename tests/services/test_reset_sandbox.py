@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobs.models import Company, Role
-from jobs.sandboxes import sandbox_of
+from jobs.sandboxes import find_sandbox
 from pipeline.models import Event, WebhookEndpoint
 from pipeline.pages.access import COMPANY
 from pipeline.services.sandboxes import reset_sandbox
@@ -40,7 +40,7 @@ def test_a_reset_sandbox_is_empty_and_keeps_keys_and_endpoints(
 
     answer = tester.post("/test/reset", {"company_id": str(former.id)})
 
-    now = sandbox_of(company.id)
+    now = find_sandbox(company.id)
     assert now
     assert answer.json()["company_id"] == str(now.id) != str(former.id)
     assert tester.get("/jobs").json()["data"] == []
@@ -93,7 +93,7 @@ def test_resets_at_the_same_time_make_one_sandbox(company: Company, former: Comp
 
     made = {each.id for each in together([reset] * 6)}
 
-    assert made == {sandbox_of(company.id).id}  # type: ignore[union-attr]
+    assert made == {find_sandbox(company.id).id}  # type: ignore[union-attr]
     assert Company.objects.count() == 3
 
 
@@ -122,7 +122,7 @@ def test_an_owner_resets_it_on_its_page(company: Company, former: Company) -> No
 
     done = owner.post("/company/test/reset/", {"company_id": str(former.id)}, follow=True)
 
-    now = sandbox_of(company.id)
+    now = find_sandbox(company.id)
     assert now
     assert now.id != former.id
     assert "The sandbox is empty" in done.content.decode()

@@ -13,7 +13,7 @@ from jobs.models import Company
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import SandboxFull, TooManyAdvances
 from pipeline.domain.states import Outcome
-from pipeline.files.imports.admitting import count_rows_to_admit
+from pipeline.files.imports.admitting import count_remaining_rows
 from pipeline.line import settle as line_settle
 from pipeline.models import Application, ClockAdvance, ImportRun
 from pipeline.pages.applicant.data import BUSY
@@ -138,7 +138,7 @@ def test_an_import_into_a_full_job_ends(full: tuple[UUID, list[Application]]) ->
     run = imported(full[0], as_csv(people(5)))
 
     assert (run.ending, run.accepted) == (ImportRun.Ending.JOB_FULL, 0)
-    assert (run.finished_at is None, count_rows_to_admit(run)) == (False, 5)
+    assert (run.finished_at is None, count_remaining_rows(run)) == (False, 5)
 
 
 def test_a_clock_is_moved_only_so_often(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:

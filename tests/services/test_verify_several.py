@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from pipeline.services.joining import verify_applications_of
+from pipeline.services.joining import verify_applications
 from tests.services.test_verify import A_DAY, unverified
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -23,7 +23,7 @@ def test_a_line_that_is_too_busy_does_not_keep_the_others_unverified(
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 50")
     with held_lock(busy.job_id):
-        assert verify_applications_of(person.id) == 1
+        assert verify_applications(person.id) == 1
 
     assert factories.fresh(free).is_verified
     assert not factories.fresh(busy).is_verified
@@ -35,7 +35,7 @@ def test_what_ends_just_before_it_is_verified_does_not_keep_the_others_unverifie
     late, fine = (unverified(factories.job(), person) for _ in range(2))
     let_time_pass(late.job_id, A_DAY)  # it is to be settled yet
 
-    assert verify_applications_of(person.id) == 1
+    assert verify_applications(person.id) == 1
 
     assert factories.statuses(late, fine) == ["LAPSED", "PENDING_ACKNOWLEDGMENT"]
 
@@ -56,7 +56,7 @@ def test_who_proves_the_address_verifies_everything_made_with_it() -> None:
     made = [unverified(job_id, person) for job_id in jobs]
     other = unverified(jobs[0])
 
-    assert verify_applications_of(person.id) == 2
-    assert verify_applications_of(person.id) == 0
+    assert verify_applications(person.id) == 2
+    assert verify_applications(person.id) == 0
 
     assert factories.statuses(*made, other) == ["PENDING_ACKNOWLEDGMENT"] * 2 + ["WAITLIST"]

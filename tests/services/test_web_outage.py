@@ -11,7 +11,8 @@ from django.db import OperationalError
 from django.db.models import F
 
 from pipeline.models import Application, Heartbeat
-from pipeline.services.outage import WEB, extend_after_outage, watch_for_outage
+from pipeline.services import outage
+from pipeline.services.outage import WEB
 from pipeline.services.turns import acknowledge, extend_deadline
 from tests.services.test_outage import DAY, HOUR, site_ran_until_now, stand_still, time_left
 from tests.support import factories
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def web_ran_until_now() -> None:
     """A web server has just given a sign of life."""
-    assert watch_for_outage(WEB) is None
+    assert outage.watch(WEB) is None
 
 
 def web_is_away(seconds: int) -> None:
@@ -38,9 +39,9 @@ def test_the_time_without_web_servers_is_given_back_although_workers_ran() -> No
     web_ran_until_now()
     let_time_pass(job_id, HOUR)
     web_is_away(HOUR)
-    watch_for_outage(WEB)  # they are back
+    outage.watch(WEB)  # they are back
 
-    assert extend_after_outage() == 1
+    assert outage.extend_offers() == 1
 
     assert abs(time_left(offered) - DAY) < 10
 
@@ -57,10 +58,10 @@ def test_while_the_web_servers_are_away_an_offer_near_its_deadline_gets_one_more
     web_is_away(away)
     let_time_pass(job_id, HOUR - seconds_left)
 
-    assert extend_after_outage() == extended
+    assert outage.extend_offers() == extended
 
     assert abs(time_left(offered) - seconds_left - extended * HOUR) < 10
-    assert extend_after_outage() == 0
+    assert outage.extend_offers() == 0
 
 
 def test_an_offer_that_was_answered_just_before_is_left_alone(
@@ -76,7 +77,7 @@ def test_an_offer_that_was_answered_just_before_is_left_alone(
 
     monkeypatch.setattr("pipeline.services.outage.extend_deadline", answered_before)
 
-    assert extend_after_outage() == 0
+    assert outage.extend_offers() == 0
     assert factories.status_of(offered) == "ACTIVE"
 
 
@@ -88,9 +89,9 @@ def test_of_a_locked_job_one_offer_is_waited_for_alone() -> None:
     stand_still(Application.objects.filter(job_id=job_id).latest("promoted_at"), HOUR)
 
     with held_lock(job_id):
-        assert extend_after_outage() == 0
+        assert outage.extend_offers() == 0
 
-    assert extend_after_outage() == 2
+    assert outage.extend_offers() == 2
 
 
 def test_a_database_that_fails_is_no_locked_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,4 +105,4 @@ def test_a_database_that_fails_is_no_locked_job(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pipeline.services.outage.extend_deadline", fail)
 
     with pytest.raises(OperationalError):
-        extend_after_outage()
+        outage.extend_offers()

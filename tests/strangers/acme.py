@@ -9,9 +9,8 @@ from django.apps import apps
 from django.db.models import Model, Q
 from uuid_utils.compat import uuid7
 
-from applicants import codes
-from applicants.tokens import issue_token_to_applicant
-from jobs.keys import create_api_key
+from applicants import codes, tokens
+from jobs import keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.domain.states import Outcome
 from pipeline.models import (
@@ -25,11 +24,12 @@ from pipeline.models import (
     WebhookDelivery,
 )
 from pipeline.services.contests import contest
-from pipeline.services.jobs import JobChanges, keep_job_template, pause_job, update_job
+from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_job
 from pipeline.services.joining import change_application_reference
 from pipeline.services.leaving import remove
-from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
-from tasks.scheduling.schedules import create_schedule
+from pipeline.webhooks import endpoints
+from pipeline.webhooks.endpoints import send_test
+from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.factories import owner_of
@@ -171,7 +171,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     acme = acme or factories.company(name="Acme")
     home = acme.sandbox_of or acme
     owner = member_of(home, Role.OWNER, email=f"{MARKER}-owner@example.org")
-    key, _ = create_api_key(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
+    key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
     _request(key.id)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = [
@@ -182,8 +182,8 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
     update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
-    issue_token_to_applicant(people[0])
-    codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
+    tokens.issue(people[0])
+    codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
@@ -192,7 +192,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     dead = background_tasks.dead(acme)
     running = background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
-    plan = create_schedule(
+    plan = schedules.create(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file, device = _file(acme, job), Browser().added_for(first.applicant, f"https://a.io/{MARKER}")
@@ -207,7 +207,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "task_id": [dead, running],
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
         "planned_id": planned(draft).id,
-        "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
+        "template_id": keep_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
         "key_id": key.id,
         **dict.fromkeys(("file_id", "import_id"), file.id),
@@ -261,8 +261,8 @@ def _file(acme: Company, job: Any) -> StoredFile:
 
 
 def _webhook(acme: Company) -> dict[str, Any]:
-    hook, _ = create_webhook_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
-    delivery = send_test_to_endpoint(company_id=acme.id, endpoint_id=hook.id)
+    hook, _ = endpoints.create(company_id=acme.id, url=f"http://{MARKER}.example/hook")
+    delivery = send_test(company_id=acme.id, endpoint_id=hook.id)
     WebhookDelivery.objects.filter(id=delivery.id).update(state="FAILED", attempts=1)
     WebhookAttempt.objects.create(
         delivery_id=delivery.id,

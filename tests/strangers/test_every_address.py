@@ -13,9 +13,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.test import Client
 
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import Company, Role, Scope
-from pipeline.integrations.portal_tokens import grant_portal_token
+from pipeline.integrations import portal_tokens
 from pipeline.pages import access
 from tests.strangers.acme import MARKER, OF_COMPANY, OF_SITE, furnish, state_of
 from tests.strangers.addresses import Address, addresses
@@ -68,14 +68,14 @@ def _member(role: Role | None) -> Client:
 
 def _key(*scopes: Scope) -> Client:
     other = factories.company(name="Other")
-    return _bearer(create_api_key(company_id=other.id, name="theirs", scopes=scopes)[1])
+    return _bearer(keys.create(company_id=other.id, name="theirs", scopes=scopes)[1])
 
 
 def _portal() -> Client:
     other = factories.company(name="Other")
     theirs = factories.application(factories.job(company_id=other.id))
-    key, _ = create_api_key(company_id=other.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
-    return _bearer(grant_portal_token(key_id=key.id, applicant_id=theirs.applicant_id).token)
+    key, _ = keys.create(company_id=other.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
+    return _bearer(portal_tokens.grant(key_id=key.id, applicant_id=theirs.applicant_id).token)
 
 
 STRANGERS: dict[str, Callable[[], Client]] = {

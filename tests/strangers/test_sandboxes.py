@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 
 from applicants.models import Applicant
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import Company, JobPosting, Role, Scope
 from jobs.sandboxes import find_or_create_sandbox
-from pipeline.integrations.portal_tokens import grant_portal_token
+from pipeline.integrations import portal_tokens
 from tests.strangers.acme import MARKER, furnish, state_of
 from tests.strangers.test_every_address import _bearer, faults
 from tests.support import factories
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.
 
 
 def _key(company: Company) -> Client:
-    return _bearer(create_api_key(company_id=company.id, name="theirs", scopes=[*Scope])[1])
+    return _bearer(keys.create(company_id=company.id, name="theirs", scopes=[*Scope])[1])
 
 
 def _known_on_both_sides() -> Applicant:
@@ -39,8 +39,8 @@ def _portal(company: Company) -> Client:
     """A company's site, for the very person who stands on the other side, too."""
     person = _known_on_both_sides()
     factories.application(factories.job(company_id=company.id), person)
-    key, _ = create_api_key(company_id=company.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
-    return _bearer(grant_portal_token(key_id=key.id, applicant_id=person.id).token)
+    key, _ = keys.create(company_id=company.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
+    return _bearer(portal_tokens.grant(key_id=key.id, applicant_id=person.id).token)
 
 
 # Whoever is not a member of the company, the nearest ones first.

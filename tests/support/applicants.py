@@ -6,9 +6,10 @@ from typing import Any
 
 from django.test import Client
 
+from applicants import tokens
 from applicants.browser import KEY
 from applicants.models import Applicant
-from applicants.tokens import FIND_TOKEN, KnownToken, token_digest
+from applicants.tokens import FIND_TOKEN, KnownToken
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.services.leaving import remove, withdraw
@@ -32,7 +33,7 @@ def owner_signed_in(application: Application) -> Client:
 
 def find_token(token: str) -> KnownToken | None:
     """Return a token as the API looks it up, if it is valid."""
-    return FIND_TOKEN.first(digest=token_digest(token))
+    return FIND_TOKEN.first(digest=tokens.digest(token))
 
 
 def who(client: Client) -> str | None:

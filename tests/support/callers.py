@@ -12,10 +12,9 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models.functions import Now
 from django.test import Client, RequestFactory
 
-from applicants.browser import sign_in_browser
+from applicants import browser, tokens
 from applicants.models import Applicant
-from applicants.tokens import issue_token_to_applicant
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, Role, Scope, User
 from pipeline.models import Application
 from tests.support import factories
@@ -87,14 +86,14 @@ def key_of(company_id: UUID, *scopes: Scope) -> Caller:
     The key was used a moment ago, so that its next use is not recorded.
     """
     scopes = scopes or tuple(Scope)
-    row, key = create_api_key(company_id=company_id, name="tests", scopes=scopes)
+    row, key = keys.create(company_id=company_id, name="tests", scopes=scopes)
     ApiKey.objects.filter(id=row.id).update(last_used_at=Now())
     return Caller(key)
 
 
 def signed_in(person: Applicant) -> Caller:
     """A caller who is that person."""
-    return Caller(issue_token_to_applicant(person))
+    return Caller(tokens.issue(person))
 
 
 def person(**fields: Any) -> tuple[Applicant, Caller]:
@@ -152,7 +151,7 @@ class SessionCaller(Caller):
         """The browser, after a person signed in."""
         request = RequestFactory().get("/")
         request.session = SessionStore()
-        sign_in_browser(request, person)
+        browser.sign_in(request, person)
         request.session.save()
         self._client.cookies["sessionid"] = str(request.session.session_key)
         return self

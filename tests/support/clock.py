@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from pipeline.line.event_log import GENESIS, chained_log_hash, logged_time, parse_logged_time
+from pipeline.line.event_log import GENESIS, chained_hash, logged_time, parse_logged_time
 from pipeline.models import Event
 
 JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_at"]
@@ -75,7 +75,7 @@ def _shift_log(cursor: Any, job_id: UUID, past: timedelta) -> bytes:
         event.at -= past
         event.effective_at -= past
         event.data = {name: _earlier(value, past) for name, value in event.data.items()}
-        event.prev_hash, event.hash = head, chained_log_hash(head, event)
+        event.prev_hash, event.hash = head, chained_hash(head, event)
         head = event.hash
         rows.append(_columns_of(event))
     cursor.execute(_WRITE, [json.dumps(rows)])

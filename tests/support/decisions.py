@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 from pipeline.domain.states import Outcome
 from pipeline.models import Event, PendingDecision
-from pipeline.review.decisions import make_decision
+from pipeline.review import decisions
 from tests.support import factories
 from tests.support.applicants import named
 
@@ -18,7 +18,7 @@ def made(
     """Make a decision on these people."""
     people = [named(job, name).id for name in names]
     given: dict[str, Any] = {"decision_id": uuid4(), "actor": factories.RECRUITER} | how
-    return make_decision(job_id=job, application_ids=people, outcome=outcome, **given)
+    return decisions.make(job_id=job, application_ids=people, outcome=outcome, **given)
 
 
 def states(decision: PendingDecision) -> list[str]:

@@ -11,7 +11,7 @@ from uuid import UUID
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
 from pipeline.line import settle
-from pipeline.line.event_log import GENESIS, chained_log_hash
+from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Application, Event, PlannedSeats
 from tests.support.clock import database_now
 
@@ -123,7 +123,7 @@ def _log_is_whole(job: Job, log: list[Event]) -> None:
     at = log[0].at
     for event in log:
         assert bytes(event.prev_hash) == head
-        head = chained_log_hash(head, event)
+        head = chained_hash(head, event)
         assert bytes(event.hash) == head
         assert event.at >= at
         assert event.effective_at <= event.at

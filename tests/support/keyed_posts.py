@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 from django.db import connection
 from django.urls import URLPattern
 
-from jobs.keys import create_api_key
+from jobs import keys
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.models import Email
-from pipeline.webhooks.endpoints import send_test_to_endpoint
+from pipeline.webhooks.endpoints import send_test
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
@@ -149,7 +149,7 @@ def owner() -> tuple[UUID, Caller]:
 
 def revocation() -> Sent:
     company, caller = owner()
-    key, _secret = create_api_key(company_id=company, name="old", scopes=())
+    key, _secret = keys.create(company_id=company, name="old", scopes=())
     return Sent(caller, f"/api-keys/{key.id}/revoke", {})
 
 
@@ -166,7 +166,7 @@ def webhook_test() -> Sent:
 
 def redelivery() -> Sent:
     caller, company, path = _webhook("deliveries")
-    sent = send_test_to_endpoint(company_id=company, endpoint_id=UUID(path.split("/")[2]))
+    sent = send_test(company_id=company, endpoint_id=UUID(path.split("/")[2]))
     return Sent(caller, f"{path}/{sent.id}/redeliver", {})
 
 

@@ -18,8 +18,8 @@ from tests.support.callers import Caller  # noqa: E402
 def main(moment: str, token: str, key: str, path: str, body: str) -> None:
     """Send a request with a body in JSON; die before or after it is carried out."""
     if moment == "before":
-        claim = idempotency.claim_idempotency_key
-        idempotency.claim_idempotency_key = lambda *given: die(claim(*given))
+        claim = idempotency.claim_key
+        idempotency.claim_key = lambda *given: die(claim(*given))
     else:
         idempotency.keep_idempotent_answer = die
     Caller(token).post(path, json.loads(body), idempotency_key=key)

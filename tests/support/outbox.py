@@ -19,7 +19,7 @@ HERE = Requester("this browser", "192.0.2.1")
 @pytest.fixture
 def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put private emails into the outbox as soon as their cause is committed."""
-    monkeypatch.setattr(enqueue, "wake_workers_for_enqueued", lambda: run_due_tasks(PRIVATE))
+    monkeypatch.setattr(enqueue, "wake_workers", lambda: run_due_tasks(PRIVATE))
 
 
 def code_to(address: str) -> str:

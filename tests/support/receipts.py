@@ -18,11 +18,11 @@ from pipeline.audit.receipts import (
     extended_opaque_digest,
     opaque_rows,
     public_receipt_keys,
-    receipt_facts,
-    sign_receipt_with_key,
+    sign_receipt,
 )
+from pipeline.audit.receipts import collect_facts as receipt_facts
 from pipeline.audit.verify import replay
-from pipeline.line.event_log import GENESIS, chained_log_hash
+from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import SeenApplication
 from tests.support.environment import ROOT
@@ -66,7 +66,7 @@ def receipt_after(application: Application, seq: int) -> dict[str, Any]:
     )
     job = Job(id=line.job_id, seq=seq, chain_head=event.hash, policy_version=event.policy_version)
     rows = list(opaque_rows(line.job_id, after=0, upto=seq))
-    return sign_receipt_with_key(receipt_facts(seen, job, digest_of(rows)))
+    return sign_receipt(receipt_facts(seen, job, digest_of(rows)))
 
 
 def rewrite_log(job_id: UUID, seq: int, **fields: Any) -> None:
@@ -78,7 +78,7 @@ def rewrite_log(job_id: UUID, seq: int, **fields: Any) -> None:
             if row.seq == seq:
                 for name, value in fields.items():
                     setattr(row, name, value)
-            row.prev_hash, row.hash = head, chained_log_hash(head, row)
+            row.prev_hash, row.hash = head, chained_hash(head, row)
             head = row.hash
             row.save()
         Job.objects.filter(id=job_id).update(chain_head=head)

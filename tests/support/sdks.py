@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.database.file_locks import hold_file_lock
+from pipeline.database import file_locks
 from tests.support.environment import ROOT
 from tests.support.tools import needed_tool
 from tools.sdk import GENERATOR, PYTHON, TYPESCRIPT, make_python
@@ -31,7 +31,7 @@ def made_once(factory: pytest.TempPathFactory, client: str, make: Callable[[Path
     own = factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     root = shared / Path(client).name
-    with hold_file_lock(shared / f"{root.name}.lock"):
+    with file_locks.hold(shared / f"{root.name}.lock"):
         if not root.exists():
             making = root.with_suffix(".making")
             shutil.rmtree(making, ignore_errors=True)  # of a worker that failed

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.test.utils import setup_databases, teardown_databases
 
-from pipeline.database.file_locks import hold_file_lock
+from pipeline.database import file_locks
 from tests.support.clean_database import (
     close_cleaner,
     empty_the_database,
@@ -61,7 +61,7 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
     name, template = creation._get_test_db_name(), f"{PREFIX}{fingerprint_of_product()}"
     cluster: Any = settings.EMBEDDED_POSTGRES
     cluster.ensure()
-    with hold_file_lock(cluster.base / "template.lock"):
+    with file_locks.hold(cluster.base / "template.lock"):
         with creation._nodb_cursor() as cursor:
             cursor.execute(
                 "SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [PREFIX]

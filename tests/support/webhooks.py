@@ -10,20 +10,15 @@ from django.db.models.functions import Now
 
 from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import create_webhook_endpoint
-from pipeline.webhooks.queue import (
-    QUEUE,
-    QueuedOccurrence,
-    queue_webhooks,
-    queue_webhooks_of_events,
-)
+from pipeline.webhooks import endpoints, queue
+from pipeline.webhooks.deliver import send_due_webhooks
+from pipeline.webhooks.queue import QUEUE, QueuedOccurrence
 from tasks.models import Task
 
 
 def endpoint(company_id: UUID, url: str, *types: str) -> tuple[WebhookEndpoint, str]:
     """An endpoint of a company, and its secret."""
-    return create_webhook_endpoint(company_id=company_id, url=url, types=list(types))
+    return endpoints.create(company_id=company_id, url=url, types=list(types))
 
 
 def queue_all() -> int:
@@ -32,7 +27,7 @@ def queue_all() -> int:
     for task in Task.objects.filter(type__key=QUEUE, status="PENDING").order_by("id"):
         given: dict[str, Any] = {**task.payload}
         ids: dict[str, Any] = {name: UUID(given.pop(name)) for name in ("company_id", "job_id")}
-        made += queue_webhooks_of_events(**ids, **given)
+        made += queue.add_events(**ids, **given)
         Task.objects.filter(id=task.id).delete()
     return made
 
@@ -40,7 +35,7 @@ def queue_all() -> int:
 def deliver(**how: Any) -> dict[str, int]:
     """Queue and deliver what is due."""
     queue_all()
-    return deliver_due_webhooks(**how)
+    return send_due_webhooks(**how)
 
 
 def make_all_due() -> None:
@@ -57,7 +52,7 @@ def only_delivery() -> WebhookDelivery:
 def queue_many(company: Company, count: int, start: int = 0) -> None:
     """Queue this many events for all endpoints of a company."""
     now = WebhookEndpoint.objects.latest("created_at").created_at + timedelta(seconds=1)
-    queue_webhooks(
+    queue.add(
         company.id,
         [
             QueuedOccurrence(f"event:{n}", "job.opened", now, {"seq": n})

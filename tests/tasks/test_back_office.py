@@ -14,7 +14,7 @@ from jobs.models import User
 from tasks import control
 from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskAct, TaskEvent, TaskPause, TaskType, TaskWorker
-from tasks.scheduling.schedules import create_schedule
+from tasks.scheduling import schedules
 from tests.support import factories
 from tests.support.accounts import browser_of
 from tests.tasks.seen import status
@@ -50,7 +50,7 @@ def act(client: Client, action: str, *names: UUID) -> str:
 def test_every_list_and_row_can_be_looked_at_and_none_is_changed(root: Client) -> None:
     name = enqueue("test.secret", {"token": "hunter2-hunter2"}, owner_id=uuid4()).id
     control.pause("test.noop", actor="ana", owner_id=uuid4())
-    create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+    schedules.create(name="s", cron="* * * * *", type_key="test.noop")
     TaskWorker.objects.create(name="w1", slots=2)
 
     for model in SHOWN:

@@ -32,21 +32,21 @@ def test_a_dead_letter_is_replayed_with_all_its_attempts(claimer: Any) -> None:
     worker = claimer()
     name = died(worker)
 
-    dead_letters.replay_dead_letter(name, actor="ana")
+    dead_letters.replay(name, actor="ana")
 
     [run] = worker.claim()
     assert (run.number, len(task(name).errors)) == (1, 1)
     assert "replayed" in events(name)
     with pytest.raises(errors.WrongStatus):
-        dead_letters.replay_dead_letter(name, actor="ana")
+        dead_letters.replay(name, actor="ana")
 
 
 def test_a_dead_letter_is_edited_and_replayed(claimer: Any) -> None:
     name = died(claimer(), "demo.sleep", payload={"seconds": 1})
 
     with pytest.raises(errors.InvalidPayload):
-        dead_letters.edit_and_replay_dead_letter(name, {"seconds": -1}, actor="ana")
-    dead_letters.edit_and_replay_dead_letter(name, {"seconds": 2}, actor="ana")
+        dead_letters.edit_and_replay(name, {"seconds": -1}, actor="ana")
+    dead_letters.edit_and_replay(name, {"seconds": 2}, actor="ana")
 
     assert (status(name), task(name).payload) == ("PENDING", {"seconds": 2})
 
@@ -56,9 +56,9 @@ def test_dead_letters_of_a_type_are_listed_and_replayed_together(claimer: Any) -
     ours = [died(worker) for _ in range(3)]
     other = died(worker, "test.hog")
 
-    assert [letter.id for letter in dead_letters.dead_letters(key="test.noop")] == ours
+    assert [letter.id for letter in dead_letters.read_page(key="test.noop")] == ours
     assert site_dead_depth() == {"test.noop@1": 3, "test.hog@1": 1}
-    assert dead_letters.replay_dead_letters("test.noop", actor="ana", limit=2) == 2
+    assert dead_letters.replay_type("test.noop", actor="ana", limit=2) == 2
     assert [status(name) for name in ours] == ["PENDING", "PENDING", "DEAD"]
     assert status(other) == "DEAD"
 
@@ -66,13 +66,13 @@ def test_dead_letters_of_a_type_are_listed_and_replayed_together(claimer: Any) -
 def test_what_waits_can_be_buried_and_comes_back_by_a_replay(claimer: Any) -> None:
     name, worker = enqueue("test.noop").id, claimer()
 
-    dead_letters.move_to_dead_letters(name, actor="ana", reason="it kills its workers")
+    dead_letters.add(name, actor="ana", reason="it kills its workers")
 
     assert (status(name), worker.claim()) == ("DEAD", [])
-    assert [letter.id for letter in dead_letters.dead_letters()] == [name]
+    assert [letter.id for letter in dead_letters.read_page()] == [name]
     [told] = TaskEvent.objects.filter(task_id=name, kind="dead")
     assert (told.actor, told.data) == ("ana", {"buried": True, "reason": "it kills its workers"})
-    dead_letters.replay_dead_letter(name, actor="ben")
+    dead_letters.replay(name, actor="ben")
     [run] = worker.claim()
     assert (run.task_id, run.number) == (str(name), 1)
 
@@ -81,11 +81,11 @@ def test_only_what_waits_and_is_ones_own_can_be_buried(claimer: Any) -> None:
     name, worker = enqueue("test.noop", owner_id=uuid4()).id, claimer()
     for owner, no_task in [(uuid4(), name), (None, uuid4())]:
         with pytest.raises(errors.TaskNotFound):
-            dead_letters.move_to_dead_letters(no_task, actor="ana", owner_id=owner)
+            dead_letters.add(no_task, actor="ana", owner_id=owner)
     runs = worker.claim()
 
     with pytest.raises(errors.WrongStatus, match="RUNNING, not pending"):
-        dead_letters.move_to_dead_letters(name, actor="ana")
+        dead_letters.add(name, actor="ana")
 
     assert worker.succeed(*runs) == 1
     assert events(name) == ["enqueued", "started", "succeeded"]
@@ -95,10 +95,10 @@ def test_a_sensitive_type_is_replayed_only_on_purpose(claimer: Any) -> None:
     name = died(claimer(), "test.sensitive")
 
     with pytest.raises(errors.ConfirmationNeeded):
-        dead_letters.replay_dead_letter(name, actor="ana")
+        dead_letters.replay(name, actor="ana")
     with pytest.raises(errors.ConfirmationNeeded):
-        dead_letters.replay_dead_letters("test.sensitive", actor="ana")
-    dead_letters.replay_dead_letter(name, actor="ana", confirmed=True)
+        dead_letters.replay_type("test.sensitive", actor="ana")
+    dead_letters.replay(name, actor="ana", confirmed=True)
 
     assert status(name) == "PENDING"
 
@@ -106,11 +106,11 @@ def test_a_sensitive_type_is_replayed_only_on_purpose(claimer: Any) -> None:
 def test_a_dead_letter_is_discarded_by_somebody(claimer: Any) -> None:
     name = died(claimer())
 
-    dead_letters.discard_dead_letter(name, actor="ana")
+    dead_letters.discard(name, actor="ana")
 
     assert (status(name), events(name)[-1]) == ("DISCARDED", "discarded")
     with pytest.raises(errors.WrongStatus):
-        dead_letters.discard_dead_letter(name, actor="ana")
+        dead_letters.discard(name, actor="ana")
 
 
 def run_many(worker: Claimer, *, good: int, bad: int) -> bool:

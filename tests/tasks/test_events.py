@@ -28,13 +28,13 @@ def read(
         wait_for_the_feed()
     found: list[tuple[str, str]] = []
     for _ in range(4):
-        new, position = events.events_since(position, **options)
+        new, position = events.read_since(position, **options)
         found += [(str(event.task_id), event.kind) for event in new]
     return found, position
 
 
 def test_what_happened_is_read_once_and_in_order(claimer: Any) -> None:
-    start = events.newest_event_position()
+    start = events.newest_position()
     good, bad = str(add("test.noop")), str(add("test.noop"))
     worker = claimer()
     first, second = worker.claim()
@@ -48,7 +48,7 @@ def test_what_happened_is_read_once_and_in_order(claimer: Any) -> None:
 
 
 def test_a_page_continues_where_the_last_one_ended(claimer: Any) -> None:
-    start = events.newest_event_position()
+    start = events.newest_position()
     enqueue_many([NewTask("test.noop")] * 5)
     claimer().claim()
 
@@ -59,7 +59,7 @@ def test_a_page_continues_where_the_last_one_ended(claimer: Any) -> None:
 
 def test_an_event_that_commits_late_is_not_passed_over(claimer: Any) -> None:
     late, early = add("test.noop"), add("test.noop")
-    start = events.newest_event_position()
+    start = events.newest_position()
     cancelled, go_on = threading.Event(), threading.Event()
 
     def cancel_slowly() -> None:

@@ -8,17 +8,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from tasks import control, dead_letters, errors
+from tasks import control, dead_letters, errors, stats
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskPause
 from tasks.sql.claim import UNPARK
-from tasks.stats import (
-    owner_depth,
-    owner_oldest_age_seconds,
-    owner_task_counts,
-    site_depth,
-    site_paused_types,
-)
+from tasks.stats import owner_depth, owner_oldest_age_seconds, site_depth, site_paused_types
 from tasks.worker.task_store import PARK
 from tests.tasks.claims import claimer
 from tests.tasks.seen import status, task
@@ -37,11 +31,11 @@ def test_an_owner_pauses_a_type_for_itself_only(claimer: Any) -> None:
 
     assert {*claimer().names()} == {other_type, *free}
     assert status(waiting) == "PENDING"
-    assert control.paused_types_to_control(ours) == {"test.noop": "ana"}
-    assert control.paused_types_to_control(theirs) == {}
+    assert control.paused_types(ours) == {"test.noop": "ana"}
+    assert control.paused_types(theirs) == {}
     control.resume("test.noop", actor="ben", owner_id=ours)
     assert claimer().names() == [waiting]
-    assert control.paused_types_to_control(ours) == {}
+    assert control.paused_types(ours) == {}
 
 
 def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
@@ -56,7 +50,7 @@ def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
         cursor.execute("ROLLBACK")
     holder.close()
 
-    assert control.paused_types_to_control(ours) == {}
+    assert control.paused_types(ours) == {}
 
 
 def test_without_a_pause_the_same_tasks_are_claimed(claimer: Any) -> None:
@@ -130,9 +124,9 @@ def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
 
     assert owner_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
     assert list(owner_oldest_age_seconds(ours)) == [0]
-    counts = owner_task_counts(ours)
+    counts = stats.owner_counts(ours)
     assert (counts["PENDING"], counts["SUCCEEDED"], counts["DEAD"]) == (3, 1, 0)
-    assert owner_task_counts(theirs)["PENDING"] == 1
+    assert stats.owner_counts(theirs)["PENDING"] == 1
 
 
 def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claimer: Any) -> None:
@@ -141,19 +135,19 @@ def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claime
     mine, other = (enqueue("test.noop", owner_id=o, max_attempts=1).id for o in (ours, theirs))
     worker.fail(*worker.claim())
 
-    assert [letter.id for letter in dead_letters.dead_letters(owner_id=ours)] == [mine]
+    assert [letter.id for letter in dead_letters.read_page(owner_id=ours)] == [mine]
     for refused in (
-        dead_letters.discard_dead_letter,
-        dead_letters.replay_dead_letter,
+        dead_letters.discard,
+        dead_letters.replay,
         control.cancel,
     ):
         with pytest.raises(errors.TaskNotFound):
             refused(other, actor="ana", owner_id=ours)
     with pytest.raises(errors.TaskNotFound):
-        dead_letters.edit_and_replay_dead_letter(other, {}, actor="ana", owner_id=ours)
+        dead_letters.edit_and_replay(other, {}, actor="ana", owner_id=ours)
     with pytest.raises(errors.TaskNotFound):
         control.find_task(other, owner_id=ours)
-    assert dead_letters.replay_dead_letters("test.noop", actor="ana", owner_id=ours) == 1
+    assert dead_letters.replay_type("test.noop", actor="ana", owner_id=ours) == 1
 
     assert (status(mine), status(other)) == ("PENDING", "DEAD")
     assert task(mine).owner_id == ours

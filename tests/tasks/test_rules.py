@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from tasks import registry
+from tasks import registry, retry
 from tasks.errors import UnknownType
 from tasks.models import Status
-from tasks.payloads import HIDDEN, hide_payload_secrets, redact_payload, secrets_in_payload
-from tasks.retry import Backoff, decide_retry
+from tasks.payloads import HIDDEN, find_secrets, hide_secrets, redact_payload
+from tasks.retry import Backoff
 from tests.house.files import name_of, python_files
 
 CLOCKS = re.compile(r"\btime\.time\(|timezone\.now|datetime\.(now|utcnow|today)|date\.today")
@@ -57,7 +57,7 @@ def test_a_type_chooses_its_own_back_off() -> None:
 def test_where_a_failure_leads(
     how: str, attempt: int, asked: float | None, status: Status, delay: float
 ) -> None:
-    decision = decide_retry(
+    decision = retry.decide(
         how,
         attempt=attempt,
         max_attempts=5,
@@ -85,14 +85,11 @@ def test_what_the_schema_calls_secret_is_hidden_wherever_it_is() -> None:
     shown = redact_payload(schema, payload)
 
     assert shown == {"users": [{"token": HIDDEN, "count": 1}], "headers": {"Auth": HIDDEN}}
-    assert secrets_in_payload(schema, payload) in (
+    assert find_secrets(schema, payload) in (
         ["abcd1234", "efgh5678"],
         ["efgh5678", "abcd1234"],
     )
-    assert (
-        hide_payload_secrets("with abcd1234", secrets_in_payload(schema, payload))
-        == f"with {HIDDEN}"
-    )
+    assert hide_secrets("with abcd1234", find_secrets(schema, payload)) == f"with {HIDDEN}"
 
 
 def test_the_newest_version_is_found_unless_one_is_named() -> None:
@@ -116,5 +113,5 @@ def test_whatever_a_secret_value_is_its_texts_are_hidden() -> None:
     payload = {"login": {"user": "anna", "codes": ["abcd1234", 12345]}, "anything": [1]}
 
     assert redact_payload(schema, payload) == {"login": HIDDEN, "anything": [1]}
-    assert secrets_in_payload(schema, payload)[0] == "abcd1234"
-    assert {*secrets_in_payload(schema, payload)} == {"abcd1234", "12345", "anna"}
+    assert find_secrets(schema, payload)[0] == "abcd1234"
+    assert {*find_secrets(schema, payload)} == {"abcd1234", "12345", "anna"}

@@ -63,9 +63,7 @@ def test_an_answer_has_the_headers_that_all_middleware_would_give_it(
     usual = [name for name in settings.MIDDLEWARE if not name.endswith(".api_headers")]
     settings.MIDDLEWARE = [WHOLE.get(name, name) for name in usual]
     whole = headers(Client(), method, path.format(job=job), **bearer)
-    if (
-        path.startswith("/api/") and secure
-    ):  # `private_cache_headers` let requests of the API go past, too
+    if path.startswith("/api/") and secure:  # `forbid_caching` let requests of the API go past, too
         whole.setdefault("Strict-Transport-Security", "max-age=31536000")
     if path.startswith("/api/") and "/docs/" not in path:
         whole["Content-Disposition"] = 'attachment; filename="api.json"'

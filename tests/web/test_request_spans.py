@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
-from tasks.log_context import log_fields
+from tasks import log_context
 from tasks.models import Task
 from tests.support import factories
 from tests.support.keyed_posts import some_work
@@ -74,7 +74,7 @@ def test_log_lines_name_the_trace(
 
     class Notes(logging.Handler):
         def emit(self, _record: logging.LogRecord) -> None:
-            seen.append(dict(log_fields()))
+            seen.append(dict(log_context.current_fields()))
 
     logger = logging.getLogger("django.request")
     monkeypatch.setattr(logger, "handlers", [Notes()])

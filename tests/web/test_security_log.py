@@ -11,7 +11,7 @@ from django.test import Client
 from applicants.models import Applicant
 from jobs.companies import create_company
 from jobs.models import ApiKey, Company, Membership, Role, User
-from jobs.team import add_team_member, change_team_role, remove_team_member
+from jobs.team import add_member, change_role, remove_member
 from pipeline.privacy.erase import erase_person
 from tests.support import factories
 from tests.support.accounts import PASSWORD, browser_of, member_of, sign_in
@@ -123,9 +123,9 @@ def test_keys_are_logged_with_who_made_them(
 
 def test_a_team_that_changes_is_logged(log: Log) -> None:
     company = create_company(name="Quiet name", owner_email="own@example.org")
-    row = add_team_member(company_id=company.id, email="new@example.org", role=Role.VIEWER)
-    change_team_role(company_id=company.id, membership_id=row.id, role=Role.OWNER)
-    remove_team_member(company_id=company.id, membership_id=row.id)
+    row = add_member(company_id=company.id, email="new@example.org", role=Role.VIEWER)
+    change_role(company_id=company.id, membership_id=row.id, role=Role.OWNER)
+    remove_member(company_id=company.id, membership_id=row.id)
 
     assert events(log) == ["company.created", "member.added", "role.changed", "member.removed"]
     assert log.security()[2] == {

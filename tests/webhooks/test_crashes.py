@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from jobs.models import Company
 from pipeline.models import WebhookAttempt, WebhookEndpoint
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import delete_webhook_endpoint
+from pipeline.webhooks import endpoints
+from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.lanes import LARGEST_BATCH
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
@@ -41,11 +41,11 @@ def test_a_run_that_died_is_taken_over_and_sends_the_same_id_again(
     with monkeypatch.context() as dying:
         dying.setattr(runs.DeliveryRun, "_write", die_with_an_answer)
         with pytest.raises(SystemExit):
-            deliver_due_webhooks()
-    nobody_may = deliver_due_webhooks()
+            send_due_webhooks()
+    nobody_may = send_due_webhooks()
     WebhookEndpoint.objects.update(leased_until=Now())
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert nobody_may["attempts"] == 0
     first, second = receiver.received
@@ -62,7 +62,7 @@ def test_a_run_that_lost_its_lease_records_nothing(company: Company, receiver: R
         reply(handler, 204),
     )[2]
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert only_delivery().state == "PENDING"
     assert WebhookAttempt.objects.count() == 0
@@ -75,14 +75,14 @@ def test_an_endpoint_deleted_meanwhile_gets_nothing_more(
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 5)
 
-    delete_webhook_endpoint(company_id=company.id, endpoint_id=made.id)
-    deliver_due_webhooks()
+    endpoints.delete(company_id=company.id, endpoint_id=made.id)
+    send_due_webhooks()
 
     assert receiver.received == []
 
 
 def lose_by_deletion(made: WebhookEndpoint) -> None:
-    delete_webhook_endpoint(company_id=made.company_id, endpoint_id=made.id)
+    endpoints.delete(company_id=made.company_id, endpoint_id=made.id)
 
 
 def lose_to_another_run(made: WebhookEndpoint) -> None:
@@ -106,7 +106,7 @@ def test_an_endpoint_lost_during_a_run_gets_no_more_than_what_is_under_way(
 
     receiver.answer = lose_at_first
 
-    deliver_due_webhooks(seconds=5)
+    send_due_webhooks(seconds=5)
 
     sent = [each.id for each in receiver.received]
     assert len(sent) == len(set(sent)) <= LARGEST_BATCH

@@ -14,12 +14,9 @@ from django.db.models.functions import Now
 from jobs.models import Company, Role
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.companies import ALERT_TASK
-from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import (
-    change_webhook_endpoint,
-    rotate_endpoint_secret,
-    send_test_to_endpoint,
-)
+from pipeline.webhooks import endpoints
+from pipeline.webhooks.deliver import send_due_webhooks
+from pipeline.webhooks.endpoints import rotate_secret, send_test
 from pipeline.webhooks.lanes import DELAYS_SECONDS, LONGEST_ASKED_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks.queue import DELIVER
 from tasks.models import Task
@@ -44,7 +41,7 @@ def fail_until_last(receiver: Receiver, status: int = 500) -> None:
     """Make all attempts of what waits but the last one fail."""
     receiver.answers(status)
     for _ in range(MOST_ATTEMPTS - 1):
-        deliver_due_webhooks()
+        send_due_webhooks()
         make_all_due()
 
 
@@ -91,7 +88,7 @@ def test_ten_attempts_over_three_days_then_it_is_off(
     fail_until_last(receiver)
     before = only_delivery()
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert (before.state, before.attempts) == ("PENDING", 9)
     delivery = only_delivery()
@@ -118,7 +115,7 @@ def test_after_a_failure_it_is_tried_again_at_its_time(
     assert DELAYS_SECONDS[0] <= seconds < DELAYS_SECONDS[0] * 1.1 + 1
     task = Task.objects.get(type__key=DELIVER, status="PENDING", run_after__gt=Now())
     assert timedelta(0) <= task.run_after - delivery.next_attempt_at < timedelta(milliseconds=2)
-    assert deliver_due_webhooks() == {"attempts": 0, "delivered": 0}
+    assert send_due_webhooks() == {"attempts": 0, "delivered": 0}
 
 
 def in_seconds(seconds: float) -> str:
@@ -146,7 +143,7 @@ def test_a_receivers_retry_after_is_honoured_within_bounds(
     receiver.answers(status, retry_after=retry_after)
     began = database_now()
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     due = only_delivery().next_attempt_at
     assert due is not None
@@ -160,13 +157,13 @@ def test_nothing_is_sent_to_an_endpoint_that_asked_for_a_pause(
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 1)
     receiver.answers(429, retry_after="900")
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     receiver.answers(204)
     queue_many(company, 3, start=1)
-    in_the_pause = deliver_due_webhooks()
+    in_the_pause = send_due_webhooks()
     make_all_due()
-    afterwards = deliver_due_webhooks()
+    afterwards = send_due_webhooks()
 
     assert in_the_pause == {"attempts": 0, "delivered": 0}
     assert afterwards == {"attempts": 4, "delivered": 4}
@@ -181,7 +178,7 @@ def test_a_retry_after_of_another_answer_means_nothing(
     receiver.answers(500, retry_after="900")
     began = database_now()
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert only_delivery().next_attempt_at < began + timedelta(seconds=60)
 
@@ -198,10 +195,10 @@ def test_a_delivery_that_one_receiver_refuses_does_not_switch_it_off(
     )
     WebhookDelivery.objects.update(next_attempt_at=Now() + timedelta(hours=1))
     queue_many(company, 1)
-    deliver_due_webhooks()
+    send_due_webhooks()
     make_all_due()
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert delivery_states() == {"FAILED": 1, "DELIVERED": 1}
     assert WebhookEndpoint.objects.get(id=made.id).is_active
@@ -214,7 +211,7 @@ def test_410_switches_it_off_and_what_waits_fails(
     queue_many(company, 20)
     receiver.answers(410)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     off = WebhookEndpoint.objects.get(id=made.id)
     assert (off.is_active, off.off_reason, off.next_due_at) == (False, "GONE", None)
@@ -228,10 +225,8 @@ def test_switching_it_off_by_hand_fails_what_waits(company: Company, receiver: R
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 3)
 
-    change_webhook_endpoint(
-        company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
-    )
-    deliver_due_webhooks()
+    endpoints.change(company_id=company.id, endpoint_id=made.id, changes={"is_active": False})
+    send_due_webhooks()
 
     assert delivery_states() == {"FAILED": 3}
     assert receiver.received == []
@@ -241,14 +236,12 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 1)
     receiver.answers(410)
-    deliver_due_webhooks()
+    send_due_webhooks()
     receiver.answers(204)
 
-    on = change_webhook_endpoint(
-        company_id=company.id, endpoint_id=made.id, changes={"is_active": True}
-    )
-    send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
-    deliver_due_webhooks()
+    on = endpoints.change(company_id=company.id, endpoint_id=made.id, changes={"is_active": True})
+    send_test(company_id=company.id, endpoint_id=made.id)
+    send_due_webhooks()
 
     assert (on.is_active, on.off_reason, on.off_at, on.failures) == (True, "", None, 0)
     assert receiver.types[-1] == "webhook.test"
@@ -256,12 +249,12 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
 
 def test_after_a_rotation_both_secrets_sign_for_a_day(company: Company, receiver: Receiver) -> None:
     made, old = endpoint(company.id, receiver.url)
-    _, new = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
+    _, new = rotate_secret(company_id=company.id, endpoint_id=made.id)
     queue_many(company, 1)
-    deliver_due_webhooks()
+    send_due_webhooks()
     WebhookEndpoint.objects.update(old_secret_until=Now())
     queue_many(company, 1, start=1)
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     during, after = receiver.received
     for secret in (old, new):
@@ -278,7 +271,7 @@ def test_a_secret_that_cannot_be_read_fails_with_a_name(
     queue_many(company, 1)
     WebhookEndpoint.objects.update(secret=b"x" * 60)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert only_delivery().last_error == "SECRET_UNREADABLE"
     assert receiver.received == []
@@ -293,7 +286,7 @@ def test_members_who_want_alerts_are_told_when_it_is_switched_off(
     queue_many(company, 1)
     receiver.answers(410)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     [task] = Task.objects.filter(type__key=ALERT_TASK)
     assert task.payload["kind"] == "WEBHOOK_DISABLED"
@@ -305,9 +298,9 @@ def test_a_rotation_helps_at_once_when_the_secret_cannot_be_read(
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 1)
     WebhookEndpoint.objects.update(secret=b"x" * 60)
-    row, new = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
+    row, new = rotate_secret(company_id=company.id, endpoint_id=made.id)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     [got] = receiver.received
     assert standardwebhooks.Webhook(new).verify(got.body, got.headers)
@@ -319,10 +312,10 @@ def test_an_old_secret_that_cannot_be_read_does_not_stop_the_new_one(
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 1)
-    _, new = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
+    _, new = rotate_secret(company_id=company.id, endpoint_id=made.id)
     WebhookEndpoint.objects.update(old_secret=b"x" * 60)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     [got] = receiver.received
     assert standardwebhooks.Webhook(new).verify(got.body, got.headers)

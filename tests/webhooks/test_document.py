@@ -11,12 +11,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from jobs.models import Company
-from pipeline.api.openapi.document import document
+from pipeline.api.openapi.document import build_document
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.models import WebhookDelivery
 from pipeline.services.jobs import SeatPlan, plan_seats
 from pipeline.services.turns import defer, pass_next, preaccept
-from pipeline.webhooks.endpoints import send_test_to_endpoint
+from pipeline.webhooks.endpoints import send_test
 from pipeline.webhooks.queue import TEST, TYPES
 from tasks.enqueue import enqueue
 from tests.support import factories
@@ -34,9 +34,9 @@ URL = "https://example.org/hook"
 
 def errors_of(delivery: WebhookDelivery) -> list[str]:
     """Return what the document does not say about the body of a delivery."""
-    operation = document()["webhooks"][delivery.type]["post"]
+    operation = build_document()["webhooks"][delivery.type]["post"]
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    schemas = deepcopy(document()["components"]["schemas"])
+    schemas = deepcopy(build_document()["components"]["schemas"])
     close_schemas(schemas)
     whole = {**schema, "components": {"schemas": schemas}}
     checker = Draft202012Validator.FORMAT_CHECKER
@@ -47,7 +47,7 @@ def errors_of(delivery: WebhookDelivery) -> list[str]:
 
 
 def test_each_type_is_in_the_document_once() -> None:
-    webhooks = document()["webhooks"]
+    webhooks = build_document()["webhooks"]
     operations = [each["post"]["operationId"] for each in webhooks.values()]
 
     assert [*webhooks] == [*TYPES, TEST]
@@ -75,7 +75,7 @@ def test_the_bodies_of_a_long_story_fit_the_document(company: Company) -> None:
     task = enqueue("demo.sleep", {}, owner_id=tested.id)
     happened(task, "started", "failed", "started", "succeeded")
     read_all()
-    send_test_to_endpoint(company_id=tested.id, endpoint_id=hook.id)
+    send_test(company_id=tested.id, endpoint_id=hook.id)
     queue_all()
 
     deliveries = list(WebhookDelivery.objects.all())

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 from jobs.models import Company
 from pipeline.domain.errors import WebhookAlreadyMade
 from pipeline.models import WebhookEndpoint
-from pipeline.webhooks.endpoints import create_webhook_endpoint
+from pipeline.webhooks import endpoints
 from tests.support.together import (
     PATIENCE_SECONDS,
     kinds,
@@ -34,13 +34,13 @@ def test_of_two_companies_that_post_the_same_id_at_once_the_second_is_refused(
 
     def create_first() -> Any:
         with transaction.atomic():
-            first = create_webhook_endpoint(company_id=company.id, url=URL, endpoint_id=wanted)
+            first = endpoints.create(company_id=company.id, url=URL, endpoint_id=wanted)
             made.set()
             assert go_on.wait(PATIENCE_SECONDS)
         return first
 
     def create_second() -> Any:
-        return create_webhook_endpoint(company_id=other_company.id, url=URL, endpoint_id=wanted)
+        return endpoints.create(company_id=other_company.id, url=URL, endpoint_id=wanted)
 
     with started(create_first) as first:
         assert made.wait(PATIENCE_SECONDS)
@@ -60,7 +60,7 @@ def test_many_companies_that_post_the_same_id_get_one_endpoint(
         wanted = uuid7()
         answers = together(
             [
-                partial(create_webhook_endpoint, company_id=owner, url=URL, endpoint_id=wanted)
+                partial(endpoints.create, company_id=owner, url=URL, endpoint_id=wanted)
                 for owner in (company.id, other_company.id)
             ]
         )

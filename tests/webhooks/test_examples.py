@@ -15,13 +15,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from jobs.models import Company
-from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import (
-    new_webhook_signing_secret,
-    redeliver_one_webhook,
-    send_test_to_endpoint,
-    webhook_signatures,
-)
+from pipeline.webhooks.deliver import send_due_webhooks
+from pipeline.webhooks.endpoints import generate_secret, redeliver_one, send_test, sign_delivery
 from tests.support.environment import ROOT
 from tests.support.tools import needed_tool
 from tests.support.webhooks import endpoint, only_delivery
@@ -79,10 +74,10 @@ def test_it_verifies_and_prints_each_event_once(
 ) -> None:
     running, _ = example
     made = company.webhook_endpoints.get()
-    sent = send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
-    deliver_due_webhooks()
-    redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
-    deliver_due_webhooks()
+    sent = send_test(company_id=company.id, endpoint_id=made.id)
+    send_due_webhooks()
+    redeliver_one(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
+    send_due_webhooks()
 
     assert (only_delivery().state, only_delivery().attempts) == ("DELIVERED", 2)
     [line] = running.printed()
@@ -97,12 +92,12 @@ def test_it_refuses_what_is_not_signed_with_its_secret_or_is_old(
     body, now = b'{"type":"webhook.test"}', int(time.time())
 
     def send(at: int, key: str, message: str = "msg_1") -> int:
-        signed = webhook_signatures("msg_1", at, body, [key])
+        signed = sign_delivery("msg_1", at, body, [key])
         names = ("webhook-id", "webhook-timestamp", "webhook-signature")
         return post(running.url, dict(zip(names, (message, str(at), signed), strict=True)), body)
 
     assert send(now, secret) == 204
-    assert send(now, new_webhook_signing_secret()) == 401
+    assert send(now, generate_secret()) == 401
     assert send(now, secret, "msg_2") == 401
     assert send(now - 600, secret) == 401
     assert send(now + 600, secret) == 401

@@ -19,7 +19,7 @@ from jobs.models import Company
 from pipeline.models import WebhookEndpoint
 from pipeline.outgoing import client
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import OvertimeTurn, deliver_due_webhooks
+from pipeline.webhooks.deliver import OvertimeLock, send_due_webhooks
 from pipeline.webhooks.endpoints import MOST_ENDPOINTS
 from tests.support import factories
 from tests.support.receiver import Receiver, reply
@@ -104,7 +104,7 @@ def deliver_beside_a_hanging_endpoint(
             hold.let_go()
         return hold.is_over()
 
-    deliver_due_webhooks(seconds=PATIENCE_SECONDS, is_cancelled=is_cancelled)
+    send_due_webhooks(seconds=PATIENCE_SECONDS, is_cancelled=is_cancelled)
 
 
 def test_a_hanging_endpoint_delays_nobody_else(
@@ -167,7 +167,7 @@ def deliver_beside_slow_companies(
 
     slow.answer, quick.answer = keep, hold.note_and_let_go
 
-    deliver_due_webhooks(seconds=PATIENCE_SECONDS, is_cancelled=hold.is_over)
+    send_due_webhooks(seconds=PATIENCE_SECONDS, is_cancelled=hold.is_over)
 
     assert queued
 
@@ -233,7 +233,7 @@ def test_requests_are_kept_for_companies_that_have_few(
     receiver.answer, second_receiver.answer = keep, hold.note_and_let_go
     queue_many(slow[0], 10)
 
-    deliver_due_webhooks(seconds=PATIENCE_SECONDS, is_cancelled=hold.is_over)
+    send_due_webhooks(seconds=PATIENCE_SECONDS, is_cancelled=hold.is_over)
 
     assert not coming
     assert bool(hold.in_time) == bool(in_time)  # two of ten may have come before the rest is let go
@@ -252,7 +252,7 @@ def test_while_one_run_waits_for_its_last_answers_another_goes_on(
     """Both runs have a slow endpoint, and their time is over when another's event comes."""
     if not in_turn:
         monkeypatch.setattr(
-            OvertimeTurn, "may_end", lambda _, overtime_seconds: overtime_seconds >= 0
+            OvertimeLock, "may_end", lambda _, overtime_seconds: overtime_seconds >= 0
         )
     monkeypatch.setattr(runs, "MOST_LANES", 1)
     endpoint(other_company.id, second_receiver.url)
@@ -260,7 +260,7 @@ def test_while_one_run_waits_for_its_last_answers_another_goes_on(
     slow = [endpoint(company.id, receiver.url)[0] for _ in range(2)]
     queue_many(company, 20)
 
-    run = partial(deliver_due_webhooks, seconds=RUN_SECONDS, is_cancelled=hold.is_over)
+    run = partial(send_due_webhooks, seconds=RUN_SECONDS, is_cancelled=hold.is_over)
     with started(run), started(run):
         leased = WebhookEndpoint.objects.filter(id__in=[each.id for each in slow])
         eventually(lambda: leased.filter(lease__isnull=False).count() == 2 and receiver.received)

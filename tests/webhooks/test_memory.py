@@ -14,7 +14,7 @@ GROWTH = """
 import django, sys, time
 from concurrent.futures import ThreadPoolExecutor
 django.setup()
-from pipeline.outgoing.client import _limit_memory_of_webhook_clients
+from pipeline.outgoing.client import _limit_memory
 from pipeline.outgoing.client import RESOLVERS
 
 def megabytes():
@@ -25,7 +25,7 @@ def work(_):
     time.sleep(0.2)
 
 if sys.argv[1] == "bounded":
-    _limit_memory_of_webhook_clients()
+    _limit_memory()
 before = megabytes()
 with ThreadPoolExecutor(RESOLVERS) as pool:
     list(pool.map(work, range(2 * RESOLVERS)))

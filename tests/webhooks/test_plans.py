@@ -19,12 +19,10 @@ from uuid_utils.compat import uuid7
 from jobs.models import Company, Job
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks import deliver, endpoints, queue
-from pipeline.webhooks.queue import (
-    DELIVER,
-    queue_webhooks_of_events,
-    queue_webhooks_of_task_events,
-    wake_webhook_queue,
-)
+from pipeline.webhooks.queue import DELIVER
+from pipeline.webhooks.queue import add_events as queue_webhooks_of_events
+from pipeline.webhooks.queue import add_task_events as queue_webhooks_of_task_events
+from pipeline.webhooks.queue import wake as wake_webhook_queue
 from tasks.enqueue import enqueue
 from tasks.sql.prepared import PreparedStatement
 from tests.support import factories
@@ -157,19 +155,19 @@ def test_no_page_task_or_request_about_webhooks_reads_a_whole_table(size: int) -
         queue_webhooks_of_events(job_id=job, company_id=company, first_seq=50, last_seq=60)
 
     def page(**how: Any) -> Callable[[], object]:
-        return lambda: endpoints.read_webhook_deliveries(row, **{"after": None, "limit": 50} | how)
+        return lambda: endpoints.read_deliveries(row, **{"after": None, "limit": 50} | how)
 
     acts: dict[str, Callable[[], object]] = {
-        "endpoints": lambda: endpoints.read_webhook_endpoints(company, after=None, limit=50),
+        "endpoints": lambda: endpoints.read_page(company, after=None, limit=50),
         "deliveries": page(),
         "later deliveries": page(after=delivery.id),
         "failed deliveries": page(state="FAILED"),
         "deliveries of a type": page(type_="job.closed"),
-        "attempts": lambda: endpoints.read_webhook_attempts([delivery.id]),
-        "send one again": lambda: endpoints.redeliver_one_webhook(
+        "attempts": lambda: endpoints.read_attempts([delivery.id]),
+        "send one again": lambda: endpoints.redeliver_one(
             company_id=company, endpoint_id=mine, delivery_id=delivery.id
         ),
-        "send all again": lambda: endpoints.redeliver_failed_webhooks(
+        "send all again": lambda: endpoints.redeliver_failed(
             company_id=company, endpoint_id=mine, since=timezone.now() - timedelta(days=1)
         ),
         "queue": queue,

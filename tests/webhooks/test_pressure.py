@@ -10,7 +10,7 @@ from django.db import connection
 from jobs.models import Company
 from pipeline.models import WebhookEndpoint
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.lanes import REST_AFTER
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
@@ -28,7 +28,7 @@ def test_everything_failing_uses_up_few_attempts(company: Company, receiver: Rec
     queue_many(company, 100)
     receiver.answers(500)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     resting = WebhookEndpoint.objects.get(id=made.id)
     assert REST_AFTER <= len(receiver.received) <= REST_AFTER + 2
@@ -41,15 +41,15 @@ def test_after_a_rest_one_is_tried_and_then_all(company: Company, receiver: Rece
     endpoint(company.id, receiver.url)
     queue_many(company, 30)
     receiver.answers(500)
-    deliver_due_webhooks()
+    send_due_webhooks()
     tried = len(receiver.received)
     make_all_due()
-    deliver_due_webhooks()
+    send_due_webhooks()
     after_a_rest = len(receiver.received)
     receiver.answers(204)
     make_all_due()
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert after_a_rest == tried + 1
     assert delivery_states() == {"DELIVERED": 30}
@@ -59,11 +59,11 @@ def test_new_events_do_not_wake_a_resting_endpoint(company: Company, receiver: R
     endpoint(company.id, receiver.url)
     queue_many(company, 10)
     receiver.answers(500)
-    deliver_due_webhooks()
+    send_due_webhooks()
     tried = len(receiver.received)
     queue_many(company, 5, start=10)
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert len(receiver.received) == tried
 
@@ -84,7 +84,7 @@ def test_events_that_come_during_a_run_are_not_forgotten(
 
     receiver.answer = one_more
 
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert delivery_states() == {"DELIVERED": 6}
 
@@ -94,7 +94,7 @@ def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Recei
     queue_many(company, 50)
     receiver.answer = lambda handler: (time.sleep(0.05), reply(handler, 204))[1]
 
-    deliver_due_webhooks(is_cancelled=lambda: len(receiver.received) >= 4)
+    send_due_webhooks(is_cancelled=lambda: len(receiver.received) >= 4)
 
     left = WebhookEndpoint.objects.get(id=made.id)
     assert (left.lease, left.leased_until) == (None, None)
@@ -111,7 +111,7 @@ def test_endpoints_take_turns(company: Company, receiver: Receiver) -> None:
     with pytest.MonkeyPatch.context() as narrow:
         narrow.setattr(runs, "MOST_UNDER_WAY", 2)
         narrow.setattr(runs, "LOOK_SECONDS", 0.0)
-        deliver_due_webhooks(seconds=20, is_cancelled=lambda: len(receiver.received) >= 10)
+        send_due_webhooks(seconds=20, is_cancelled=lambda: len(receiver.received) >= 10)
 
     assert first != second
     paths = [each.path for each in receiver.received[:10]]

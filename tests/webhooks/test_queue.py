@@ -17,18 +17,12 @@ from pipeline.domain.states import EventType
 from pipeline.line import lock
 from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
 from pipeline.services.leaving import withdraw
-from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_endpoint_secret
-from pipeline.webhooks.queue import (
-    DELIVER,
-    QUEUE,
-    TYPES,
-    queue_webhooks_of_events,
-    wake_webhook_queue,
-    webhook_type_of,
-)
+from pipeline.webhooks import endpoints, queue
+from pipeline.webhooks.deliver import send_due_webhooks
+from pipeline.webhooks.endpoints import rotate_secret
+from pipeline.webhooks.queue import DELIVER, QUEUE, TYPES, public_type
 from tasks.models import Task, TaskType
-from tasks.sql.prepared import PreparedStatement, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_statements
 from tests.support import factories
 from tests.support.round_trips import round_trips_of
 from tests.support.together import (
@@ -63,7 +57,7 @@ def test_an_event_is_queued_once_for_each_endpoint(company: Company, job: UUID) 
     application = factories.application(job)
 
     made = queue_all()
-    again = queue_webhooks_of_events(company_id=company.id, job_id=job, first_seq=1, last_seq=9)
+    again = queue.add_events(company_id=company.id, job_id=job, first_seq=1, last_seq=9)
 
     assert (made, again) == (2, 0)
     rows = WebhookDelivery.objects.order_by("endpoint_id")
@@ -106,7 +100,7 @@ def test_only_wanted_types_are_queued_and_nothing_from_before(company: Company) 
     withdraw(application_id=holder.id, actor=factories.owner_of(holder))
 
     queue_all()
-    queue_webhooks_of_events(company_id=company.id, job_id=job, first_seq=1, last_seq=99)
+    queue.add_events(company_id=company.id, job_id=job, first_seq=1, last_seq=99)
 
     assert [name for name, _ in queued()] == ["application.withdrawn"]
     assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
@@ -127,17 +121,12 @@ def test_another_companys_endpoints_hear_nothing(
     factories.application(job)
 
     assert tasks() == 0
-    assert (
-        queue_webhooks_of_events(company_id=other_company.id, job_id=job, first_seq=1, last_seq=9)
-        == 0
-    )
+    assert queue.add_events(company_id=other_company.id, job_id=job, first_seq=1, last_seq=9) == 0
 
 
 def test_an_endpoint_that_is_off_hears_nothing(company: Company, job: UUID) -> None:
     made, _ = endpoint(company.id, URL)
-    change_webhook_endpoint(
-        company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
-    )
+    endpoints.change(company_id=company.id, endpoint_id=made.id, changes={"is_active": False})
 
     factories.application(job)
 
@@ -177,15 +166,15 @@ def test_a_task_whose_type_has_no_row_is_in_the_log(
 
 
 def test_every_kind_of_event_has_a_type() -> None:
-    assert {webhook_type_of(each) for each in EventType} <= set(TYPES)
-    assert webhook_type_of("APPLIED") == "application.applied"
-    assert webhook_type_of("JOB_RESUMED") == "job.resumed"
-    assert webhook_type_of("CAPACITY_CHANGED") == "job.capacity_changed"
+    assert {public_type(each) for each in EventType} <= set(TYPES)
+    assert public_type("APPLIED") == "application.applied"
+    assert public_type("JOB_RESUMED") == "job.resumed"
+    assert public_type("CAPACITY_CHANGED") == "job.capacity_changed"
 
 
 def test_one_task_delivers_however_much_becomes_due(company: Company) -> None:
-    wake_webhook_queue()
-    wake_webhook_queue()
+    queue.wake()
+    queue.wake()
 
     assert tasks(DELIVER) == 1
 
@@ -196,7 +185,7 @@ def test_a_hundred_runs_leave_one_task_for_what_is_due_later(company: Company) -
     WebhookEndpoint.objects.filter(id=made.id).update(next_due_at=later)
 
     for _ in range(100):
-        deliver_due_webhooks(seconds=1)
+        send_due_webhooks(seconds=1)
 
     [task] = Task.objects.filter(type__key=DELIVER, status="PENDING")
     assert later <= task.run_after <= later + timedelta(milliseconds=1)
@@ -205,14 +194,14 @@ def test_a_hundred_runs_leave_one_task_for_what_is_due_later(company: Company) -
 def test_what_is_due_earlier_has_a_task_of_its_own(company: Company) -> None:
     later = datetime.now(UTC) + timedelta(hours=1)
     for due in (later, later - timedelta(minutes=1), later + timedelta(minutes=1)):
-        wake_webhook_queue(due)
+        queue.wake(due)
 
     assert tasks(DELIVER) == 2
 
 
 def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> None:
     made, secret = endpoint(company.id, URL)
-    _, newer = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
+    _, newer = rotate_secret(company_id=company.id, endpoint_id=made.id)
     factories.application(job)
     queue_all()
 
@@ -225,7 +214,7 @@ def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> N
 def read_types_first(statements: Sequence[PreparedStatement[Any]], values: Any) -> Any:
     """Read the types before the lock, in the same round trip."""
     ordered = sorted(statements, key=lambda each: b"pipeline_webhookendpoint" not in each.text)
-    found = dict(zip(ordered, run_prepared(ordered, values), strict=True))
+    found = dict(zip(ordered, run_statements(ordered, values), strict=True))
     return [found[each] for each in statements]
 
 
@@ -244,7 +233,7 @@ def add_endpoint(made: WebhookEndpoint) -> None:
 
 def add_types(made: WebhookEndpoint) -> None:
     changes: dict[str, Any] = {"types": [], "is_active": True}
-    change_webhook_endpoint(company_id=made.company_id, endpoint_id=made.id, changes=changes)
+    endpoints.change(company_id=made.company_id, endpoint_id=made.id, changes=changes)
 
 
 @pytest.mark.parametrize("begin", [begin_withdrawal, begin_application])
@@ -258,7 +247,7 @@ def test_a_change_that_waits_for_the_job_is_told_to_an_endpoint_made_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not is_read_after:
-        monkeypatch.setattr(lock, "run_prepared", read_types_first)
+        monkeypatch.setattr(lock, "run_statements", read_types_first)
     job_id = factories.job(company_id=company.id, capacity=3)
     act = begin(job_id)
     made, _ = endpoint(company.id, URL, "job.closed")

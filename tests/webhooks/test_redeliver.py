@@ -16,13 +16,13 @@ from pipeline.domain.errors import (
     WebhookOff,
 )
 from pipeline.models import WebhookDelivery
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks import endpoints
+from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.endpoints import (
-    change_webhook_endpoint,
-    redeliver_failed_webhooks,
-    redeliver_one_webhook,
-    send_test_to_endpoint,
-    start_redelivering_webhooks,
+    redeliver_failed,
+    redeliver_one,
+    send_test,
+    start_redelivering,
 )
 from tests.support.receiver import Receiver
 from tests.support.webhooks import endpoint, only_delivery
@@ -34,12 +34,12 @@ def test_a_delivery_is_sent_again_under_its_id_with_all_attempts(
     company: Company, receiver: Receiver
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    sent = send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
-    deliver_due_webhooks()
+    sent = send_test(company_id=company.id, endpoint_id=made.id)
+    send_due_webhooks()
 
-    redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
+    redeliver_one(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
     waiting = only_delivery()
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert (waiting.state, waiting.earlier_attempts) == ("PENDING", 1)
     assert (only_delivery().state, only_delivery().attempts) == ("DELIVERED", 2)
@@ -49,17 +49,17 @@ def test_a_delivery_is_sent_again_under_its_id_with_all_attempts(
 
 def test_all_that_failed_since_a_time_is_sent_again(company: Company, receiver: Receiver) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    tests = [send_test_to_endpoint(company_id=company.id, endpoint_id=made.id) for _ in range(4)]
+    tests = [send_test(company_id=company.id, endpoint_id=made.id) for _ in range(4)]
     old, delivered, *failed = [each.id for each in tests]
     ended = WebhookDelivery.objects.filter(id__in=[old, *failed])
     ended.update(state="FAILED", next_attempt_at=None, finished_at=Now())
     WebhookDelivery.objects.filter(id=old).update(created_at=timezone.now() - timedelta(days=2))
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     since = timezone.now() - timedelta(days=1)
-    count = redeliver_failed_webhooks(company_id=company.id, endpoint_id=made.id, since=since)
-    again = redeliver_failed_webhooks(company_id=company.id, endpoint_id=made.id, since=since)
-    deliver_due_webhooks()
+    count = redeliver_failed(company_id=company.id, endpoint_id=made.id, since=since)
+    again = redeliver_failed(company_id=company.id, endpoint_id=made.id, since=since)
+    send_due_webhooks()
 
     assert (count, again) == (2, 0)
     assert WebhookDelivery.objects.get(state="FAILED").id == old
@@ -71,19 +71,15 @@ def test_only_the_companys_own_and_only_where_it_is_on(
     company: Company, other_company: Company, receiver: Receiver
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    sent = send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
+    sent = send_test(company_id=company.id, endpoint_id=made.id)
     ids = {"endpoint_id": made.id, "delivery_id": sent.id}
 
     with pytest.raises(WebhookNotFound):
-        redeliver_one_webhook(company_id=other_company.id, **ids)
+        redeliver_one(company_id=other_company.id, **ids)
     with pytest.raises(WebhookDeliveryNotFound):
-        redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=uuid4())
-    change_webhook_endpoint(
-        company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
-    )
+        redeliver_one(company_id=company.id, endpoint_id=made.id, delivery_id=uuid4())
+    endpoints.change(company_id=company.id, endpoint_id=made.id, changes={"is_active": False})
     with pytest.raises(WebhookOff):
-        redeliver_one_webhook(company_id=company.id, **ids)
+        redeliver_one(company_id=company.id, **ids)
     with pytest.raises(WebhookOff):
-        start_redelivering_webhooks(
-            company_id=company.id, endpoint_id=made.id, since=timezone.now()
-        )
+        start_redelivering(company_id=company.id, endpoint_id=made.id, since=timezone.now())

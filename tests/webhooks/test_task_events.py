@@ -11,7 +11,7 @@ from django.db.models import Max
 
 from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookTaskPlace
-from pipeline.webhooks.queue import queue_webhooks_of_task_events
+from pipeline.webhooks import queue
 from tasks.enqueue import enqueue
 from tasks.models import Task, TaskEvent
 from tests.support.waiting import PATIENCE_SECONDS
@@ -32,7 +32,7 @@ def read_all() -> None:
     newest = TaskEvent.objects.aggregate(newest=Max("id"))["newest"] or 0
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
-        queue_webhooks_of_task_events()
+        queue.add_task_events()
         if WebhookTaskPlace.objects.get().after >= newest:
             return
         time.sleep(0.02)
@@ -95,23 +95,23 @@ def test_the_sites_own_tasks_and_other_companies_are_not_told(
 
 
 def test_it_is_looked_again_while_a_companys_task_is_under_way(company: Company) -> None:
-    idle = queue_webhooks_of_task_events()[2]
+    idle = queue.add_task_events()[2]
     enqueue("demo.sleep", {}, owner_id=company.id)
-    under_way = queue_webhooks_of_task_events()[2]
+    under_way = queue.add_task_events()[2]
     Task.objects.update(status="SUCCEEDED")
     happened(Task.objects.get(), "succeeded")
     read_all()
     read_all()
 
     assert (idle, under_way) == (False, True)
-    assert queue_webhooks_of_task_events()[2] is False
+    assert queue.add_task_events()[2] is False
 
 
 def test_while_nobody_asks_the_place_moves_on_without_reading(company: Company) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM pipeline_webhookendpoint")
     happened(enqueue("demo.sleep", {}, owner_id=company.id), "started")
-    queue_webhooks_of_task_events()
+    queue.add_task_events()
     endpoint(company.id, URL)
 
     read_all()

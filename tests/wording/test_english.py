@@ -11,14 +11,14 @@ from jobs.policies import DAY
 from pipeline.wording.english import (
     capitalized,
     count,
-    count_in_words,
+    format_count,
+    format_time,
     joined,
     long_duration,
     people,
     short_duration,
     single_unit_duration,
-    time_here_and_in_utc,
-    time_in_words,
+    time_here_and_utc,
 )
 
 MINUTE, HOUR = 60, 3_600
@@ -27,7 +27,7 @@ MINUTE, HOUR = 60, 3_600
 def test_nouns_agree_with_their_number() -> None:
     assert [count(n, "seat") for n in (0, 1, 2_000)] == ["0 seats", "1 seat", "2,000 seats"]
     assert [people(n) for n in (1, 2)] == ["1 person", "2 people"]
-    assert [count_in_words(n, "place") for n in (0, 1, 10, 11)] == [
+    assert [format_count(n, "place") for n in (0, 1, 10, 11)] == [
         "no places",
         "one place",
         "ten places",
@@ -83,20 +83,20 @@ def test_durations_on_an_axis_have_one_unit() -> None:
 def test_times_are_rounded_down_to_the_minute_and_name_their_zone() -> None:
     late = datetime(2026, 3, 1, 12, 0, 59, tzinfo=UTC)
 
-    assert time_in_words(late) == "12:00 UTC on 1 March 2026"
-    assert time_in_words(late.isoformat(), ZoneInfo("America/New_York")) == (
+    assert format_time(late) == "12:00 UTC on 1 March 2026"
+    assert format_time(late.isoformat(), ZoneInfo("America/New_York")) == (
         "07:00 on 1 March 2026 (New York)"
     )
-    assert time_in_words(None) == "an unknown time"
+    assert format_time(None) == "an unknown time"
 
 
 def test_a_time_stands_in_the_readers_zone_and_in_utc_once_if_that_is_the_same() -> None:
     noon, night = datetime(2026, 7, 1, 12, 0, tzinfo=UTC), datetime(2026, 7, 1, 23, 30, tzinfo=UTC)
 
-    assert time_here_and_in_utc(noon) == "12:00 UTC on 1 July 2026"
-    assert time_here_and_in_utc(noon, ZoneInfo("Europe/Berlin")) == (
+    assert time_here_and_utc(noon) == "12:00 UTC on 1 July 2026"
+    assert time_here_and_utc(noon, ZoneInfo("Europe/Berlin")) == (
         "14:00 on 1 July 2026 (Berlin), 12:00 UTC"
     )
-    assert time_here_and_in_utc(night.isoformat(), ZoneInfo("Europe/Berlin")) == (
+    assert time_here_and_utc(night.isoformat(), ZoneInfo("Europe/Berlin")) == (
         "01:30 on 2 July 2026 (Berlin), 23:30 UTC on 1 July 2026"
     )

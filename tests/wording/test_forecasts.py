@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.wording.status import describe_accuracy_of_forecasts, describe_forecast_wait
+from pipeline.wording.status import describe_forecast_accuracy, describe_forecast_wait
 
 HOUR, DAY = 3_600, 86_400
 
@@ -26,7 +26,5 @@ def test_a_wait_is_said_in_the_largest_units_and_rounded_up(
 
 
 def test_honesty_is_said_only_when_it_is_known() -> None:
-    assert describe_accuracy_of_forecasts(5, None) == ""
-    assert "79% of the last 120 forecasts here were right" in describe_accuracy_of_forecasts(
-        120, 79
-    )
+    assert describe_forecast_accuracy(5, None) == ""
+    assert "79% of the last 120 forecasts here were right" in describe_forecast_accuracy(120, 79)

@@ -24,8 +24,9 @@ from pipeline.domain.states import (
 )
 from pipeline.domain.verbs import AFTER_REMOVAL, EVENTS, MOVES, OUTCOMES, WISHED
 from pipeline.line.event_log import logged_time
-from pipeline.wording.events import CONTEST_REASON_WORDS, words_of_event
-from pipeline.wording.sentences import SENTENCES, Reader, sentence
+from pipeline.wording import sentences
+from pipeline.wording.events import CONTEST_REASON_WORDS, find_words
+from pipeline.wording.sentences import SENTENCES, Reader
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -79,7 +80,7 @@ def test_every_event_and_outcome_has_a_sentence(
 ) -> None:
     event, to_status, outcome = step
 
-    said = sentence(Row(event, to_status, outcome, actor, data=facts_of(event)), reader)
+    said = sentences.compose(Row(event, to_status, outcome, actor, data=facts_of(event)), reader)
 
     assert re.fullmatch(r"[A-Z][^{}]*\.", said)
     assert "None" not in said
@@ -93,7 +94,10 @@ def test_an_applicant_is_you_and_a_company_reads_of_the_applicant(step: Any) -> 
     event, to_status, outcome = step
     row = Row(event, to_status, outcome, data=facts_of(event))
 
-    to_them, to_company = sentence(row, Reader.APPLICANT), sentence(row, Reader.COMPANY)
+    to_them, to_company = (
+        sentences.compose(row, Reader.APPLICANT),
+        sentences.compose(row, Reader.COMPANY),
+    )
 
     assert "the applicant" not in to_them.lower()
     assert not re.search(r"\byour?s?\b", to_company, re.I)
@@ -123,8 +127,8 @@ def test_the_table_has_nothing_that_never_happens() -> None:
 def test_an_act_on_the_companys_own_site_is_said_to_be_one(step: Any, reader: Reader) -> None:
     through, here = Row(*step, data={VIA_KEY: "a key"}), Row(*step)
 
-    assert "on the company’s own site" in sentence(through, reader)
-    assert "own site" not in sentence(here, reader)
+    assert "on the company’s own site" in sentences.compose(through, reader)
+    assert "own site" not in sentences.compose(here, reader)
 
 
 @pytest.mark.parametrize("reader", Reader)
@@ -132,8 +136,8 @@ def test_planned_seats_are_said_to_be_planned(reader: Reader) -> None:
     as_planned = Row("CAPACITY_CHANGED", data=FACTS | {PLANNED_SEATS: "a plan"})
 
     said = "As planned for 12:00 UTC on 1 March 2026, the number of seats changed: 3 seats."
-    assert sentence(as_planned, reader) == said
-    assert "The company changed" in sentence(Row("CAPACITY_CHANGED", data=FACTS), reader)
+    assert sentences.compose(as_planned, reader) == said
+    assert "The company changed" in sentences.compose(Row("CAPACITY_CHANGED", data=FACTS), reader)
 
 
 @pytest.mark.parametrize("reader", Reader)
@@ -141,7 +145,9 @@ def test_planned_seats_are_said_to_be_planned(reader: Reader) -> None:
 def test_an_unverified_application_is_said_to_be_one(event: str, reader: Reader) -> None:
     data = FACTS | {"verify_by": logged_time(NOON + 24 * HOUR), "reason": UNVERIFIED}
 
-    said = sentence(Row(event, "WAITLIST", data=data, effective_at=NOON + 24 * HOUR), reader)
+    said = sentences.compose(
+        Row(event, "WAITLIST", data=data, effective_at=NOON + 24 * HOUR), reader
+    )
 
     assert "email address" in said
     assert "12:00 UTC on 2 March 2026" in said
@@ -151,15 +157,15 @@ def test_an_unverified_application_is_said_to_be_one(event: str, reader: Reader)
 def test_a_miss_says_what_it_costs() -> None:
     decayed = Row("DECAYED", "WAITLIST", data=FACTS)
 
-    assert sentence(decayed, Reader.APPLICANT) == (
+    assert sentences.compose(decayed, Reader.APPLICANT) == (
         "You missed the deadline of 12:00 UTC on 1 March 2026 and lost the seat. You went to the "
         "back of the line, and the next 2 people who join go ahead of you. After a miss, you "
         "cannot be promoted again before 14:00 UTC on 1 March 2026."
     )
     one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
-    to_company = sentence(Row("DECAYED", data=one), Reader.COMPANY)
+    to_company = sentences.compose(Row("DECAYED", data=one), Reader.COMPANY)
     assert "the next person who joins goes ahead of the applicant." in to_company
-    assert "The applicant went to the back of the line. " in sentence(
+    assert "The applicant went to the back of the line. " in sentences.compose(
         Row("DECAYED", data=none), Reader.COMPANY
     )
 
@@ -167,7 +173,7 @@ def test_a_miss_says_what_it_costs() -> None:
 def test_times_are_in_utc_wherever_they_were_written() -> None:
     elsewhere = NOON.astimezone(timezone(timedelta(hours=-8)))
 
-    said = sentence(Row("DECAYED", data=FACTS, effective_at=elsewhere), Reader.APPLICANT)
+    said = sentences.compose(Row("DECAYED", data=FACTS, effective_at=elsewhere), Reader.APPLICANT)
 
     assert "12:00 UTC on 1 March 2026" in said
 
@@ -176,16 +182,16 @@ def test_times_are_in_utc_wherever_they_were_written() -> None:
 def test_every_reason_of_a_company_is_said(reason: Reason) -> None:
     removed = Row("REMOVED", "INACTIVE", "REMOVED", "COMPANY", data={"reason": reason.value})
 
-    assert "(reason: " in sentence(removed, Reader.APPLICANT)
-    assert reason.value not in sentence(removed, Reader.APPLICANT)
+    assert "(reason: " in sentences.compose(removed, Reader.APPLICANT)
+    assert reason.value not in sentences.compose(removed, Reader.APPLICANT)
     without = Row("REMOVED", "INACTIVE", "REMOVED", "COMPANY")
-    assert "reason" not in sentence(without, Reader.APPLICANT)
+    assert "reason" not in sentences.compose(without, Reader.APPLICANT)
 
 
 @pytest.mark.parametrize("reason", ReinstatementReason)
 def test_every_reason_for_giving_a_place_back_is_said(reason: ReinstatementReason) -> None:
     facts = {"reason": reason.value, "missed": logged_time(NOON)}
-    said = sentence(Row("REINSTATED", "WAITLIST", data=facts), Reader.APPLICANT)
+    said = sentences.compose(Row("REINSTATED", "WAITLIST", data=facts), Reader.APPLICANT)
 
     assert (
         f"12:00 UTC on 1 March 2026. Its reason: {CONTEST_REASON_WORDS[ContestReason(reason)]}."
@@ -199,14 +205,18 @@ ANSWERS = [(answer, reason) for answer, reasons in REASONS_OF.items() for reason
 @pytest.mark.parametrize(("answer", "reason"), ANSWERS)
 def test_every_answer_to_a_contest_is_said(answer: ContestAnswer, reason: ContestReason) -> None:
     facts = {"answer": answer.value, "reason": reason.value}
-    said = sentence(Row("CONTEST_ANSWERED", "INACTIVE", "REJECTED", data=facts), Reader.APPLICANT)
+    said = sentences.compose(
+        Row("CONTEST_ANSWERED", "INACTIVE", "REJECTED", data=facts), Reader.APPLICANT
+    )
 
     assert CONTEST_REASON_WORDS[reason] in said or answer is ContestAnswer.DROPPED
     assert ("your place back" in said) == (answer is ContestAnswer.CHANGED)
 
 
 def test_a_place_after_a_decision_was_cost_by_no_deadline() -> None:
-    said = sentence(Row("REINSTATED", "WAITLIST", data={"reason": "OUR_ERROR"}), Reader.APPLICANT)
+    said = sentences.compose(
+        Row("REINSTATED", "WAITLIST", data={"reason": "OUR_ERROR"}), Reader.APPLICANT
+    )
 
     assert said.startswith("The company reversed its decision and gave you your earlier place back")
     assert "deadline" not in said
@@ -214,13 +224,13 @@ def test_a_place_after_a_decision_was_cost_by_no_deadline() -> None:
 
 def test_what_never_happens_has_no_sentence() -> None:
     with pytest.raises(KeyError):
-        sentence(Row("APPLIED", "INACTIVE"), Reader.APPLICANT)
+        sentences.compose(Row("APPLIED", "INACTIVE"), Reader.APPLICANT)
 
 
 def test_times_within_minutes_show_their_seconds() -> None:
     minute = FACTS | {"eligible_at": logged_time(NOON + timedelta(minutes=1))}
 
-    said = sentence(Row("DECAYED", data=minute), Reader.APPLICANT)
+    said = sentences.compose(Row("DECAYED", data=minute), Reader.APPLICANT)
 
     assert "the deadline of 12:00:59 UTC" in said
     assert "before 12:01:59 UTC" in said
@@ -238,7 +248,7 @@ def test_times_within_minutes_show_their_seconds() -> None:
 def test_an_offer_says_why_it_came(cause: str | None, words: str) -> None:
     promoted = Row("PROMOTED", "PENDING_ACKNOWLEDGMENT", data=FACTS)
 
-    assert sentence(promoted, Reader.APPLICANT, cause=cause).startswith(words)
+    assert sentences.compose(promoted, Reader.APPLICANT, cause=cause).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -264,5 +274,5 @@ def test_a_company_reads_of_a_passed_turn_in_plain_words(
 ) -> None:
     row = Row(event, "WAITLIST", data=data)
 
-    assert sentence(row, Reader.COMPANY).startswith(words)
-    assert words_of_event(row).company == title
+    assert sentences.compose(row, Reader.COMPANY).startswith(words)
+    assert find_words(row).company == title

@@ -7,10 +7,11 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company
 from pipeline.models import Producer, StoredFile
-from pipeline.web.rate_limit import Rate, Tally, count_against_rate
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate, Tally
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import (
     NAMES,
@@ -40,7 +41,7 @@ def count_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def key(company: Company) -> ApiKey:
-    return create_api_key(company_id=company.id, name="CI", scopes=())[0]
+    return keys.create(company_id=company.id, name="CI", scopes=())[0]
 
 
 SLEEP = TaskRequest("demo.sleep")
@@ -104,7 +105,7 @@ def test_without_one_it_is_the_rate_of_the_site(company: Company, settings: obje
 def test_what_costs_more_than_there_ever_is_is_never_allowed() -> None:
     rate = Rate(5, 60)
 
-    tallies = [count_against_rate("x", "y", rate, cost) for cost in (6, 5, 1)]
+    tallies = [rate_limit.count("x", "y", rate, cost) for cost in (6, 5, 1)]
 
     assert [each.allowed for each in tallies] == [False, True, False]
     assert [each.remaining for each in tallies] == [0, 0, 0]
@@ -113,7 +114,7 @@ def test_what_costs_more_than_there_ever_is_is_never_allowed() -> None:
 def test_some_are_counted_as_so_many() -> None:
     rate = Rate(100, 60)
 
-    first, second, third = (count_against_rate("x", "y", rate, cost) for cost in (40, 50, 20))
+    first, second, third = (rate_limit.count("x", "y", rate, cost) for cost in (40, 50, 20))
 
     assert (first.remaining, second.remaining) == (60, 10)
     assert (third.allowed, third.wait_seconds) == (False, 6)

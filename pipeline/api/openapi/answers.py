@@ -10,7 +10,7 @@ from typing import TypedDict
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
 from pipeline.api import problem_types
-from pipeline.api.openapi.examples import problem_example
+from pipeline.api.openapi.examples import sample_problem
 from pipeline.api.openapi.fields import Types, open_codes
 from pipeline.api.openapi.schemas import File, Operation, Schema
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
@@ -117,7 +117,7 @@ class Answers:
             }
             given["304"] = self._shared(ResolvedComponent.RESPONSE, "NotModified", unchanged)
         kinds = sorted(
-            problems_among_answers(operation, method, path),
+            possible_problems(operation, method, path),
             key=lambda kind: (kind.status, kind.code),
         )
         by_status = groupby(kinds, key=lambda kind: kind.status)
@@ -159,7 +159,7 @@ class Answers:
             "content": {
                 MEDIA_TYPE: {
                     "schema": self._problem_schema(),
-                    "examples": {kind.code: {"value": problem_example(kind)} for kind in kinds},
+                    "examples": {kind.code: {"value": sample_problem(kind)} for kind in kinds},
                 }
             },
             "x-codes": codes,
@@ -214,7 +214,7 @@ class Answers:
         return component.ref
 
 
-def problems_among_answers(operation: Operation, method: str, path: str) -> set[ProblemType]:
+def possible_problems(operation: Operation, method: str, path: str) -> set[ProblemType]:
     """Return every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
     if not operation.takes_credentials:

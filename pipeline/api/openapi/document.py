@@ -12,12 +12,14 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
 from jobs.models import Role, Scope
-from pipeline.api.openapi import fields  # noqa: F401, its classes are found by being there
+from pipeline.api.openapi import (
+    fields,  # noqa: F401, its classes are found by being there
+    webhooks,
+)
 from pipeline.api.openapi.answers import Answers
-from pipeline.api.openapi.examples import example_of
+from pipeline.api.openapi.examples import sample_value
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
 from pipeline.api.openapi.schemas import OPERATION, Operation, Schema, Tag
-from pipeline.api.openapi.webhooks import add_webhooks_to_document
 from pipeline.api.v1.fields import Text
 from pipeline.domain.permissions import RULES, Action
 
@@ -33,7 +35,7 @@ _FOLLOWS = {
 
 
 @cache
-def document() -> Schema:
+def build_document() -> Schema:
     """Return the OpenAPI document of this code, built once per process."""
     from drf_spectacular.generators import SchemaGenerator  # large and rarely requested
 
@@ -41,12 +43,12 @@ def document() -> Schema:
 
 
 @cache
-def openapi_document_as_json() -> bytes:
+def build_json() -> bytes:
     """Return the document as it is served."""
-    return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(build_document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def operations_of_document(document: Schema) -> Iterator[tuple[str, str, Schema]]:
+def list_operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
     """Yield every path, method and operation of a document."""
     for path, methods in document["paths"].items():
         for method in METHODS:
@@ -54,48 +56,48 @@ def operations_of_document(document: Schema) -> Iterator[tuple[str, str, Schema]
                 yield path, method, methods[method]
 
 
-def document_no_request(*_: Any) -> None:
+def no_request(*_: Any) -> None:
     """Return None: views are inspected, not called."""
 
 
-def finish_document(result: Schema, **_: Any) -> Schema:
+def finish(result: Schema, **_: Any) -> Schema:
     """Add tags, examples and links (a hook of drf-spectacular)."""
-    used = {tag for _, _, operation in operations_of_document(result) for tag in operation["tags"]}
-    add_webhooks_to_document(result)
+    used = {tag for _, _, operation in list_operations(result) for tag in operation["tags"]}
+    webhooks.add_all(result)
     result["tags"] = [{"name": tag.value} for tag in Tag if tag.value in used]
     sent = [methods["post"] for methods in result["webhooks"].values()]
-    for operation in [*(each for *_, each in operations_of_document(result)), *sent]:
+    for operation in [*(each for *_, each in list_operations(result)), *sent]:
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for body in bodies:
             for content in body.get("content", {}).values():
-                _complete_body_in_document(content, result["components"]["schemas"])
-    _add_links_to_document(result)
+                _complete_body(content, result["components"]["schemas"])
+    _add_links(result)
     return result
 
 
-def _complete_body_in_document(content: Schema, schemas: Schema) -> None:
+def _complete_body(content: Schema, schemas: Schema) -> None:
     """Add an example to a body, or to its type if the type has a name."""
     schema = content["schema"]
     named = schemas.get(schema.get("$ref", "").rpartition("/")[2])
     if named is None:
-        content.setdefault("example", example_of(schema, schemas))
+        content.setdefault("example", sample_value(schema, schemas))
     elif "examples" not in content:
-        named.setdefault("examples", [example_of(schema, schemas)])
+        named.setdefault("examples", [sample_value(schema, schemas)])
 
 
-def _add_links_to_document(result: Schema) -> None:
+def _add_links(result: Schema) -> None:
     """Link created resources and lists to the operations that follow from them."""
-    for path, method, operation in operations_of_document(result):
+    for path, method, operation in list_operations(result):
         for status, answer in operation["responses"].items():
             if status == "201" or (method == "get" and "{" not in path):
                 body = answer.get("content", {}).get("application/json", {}).get("schema", {})
-                links = dict(_document_links(result, str(body.get("$ref", "")).rpartition("/")[2]))
+                links = dict(_links(result, str(body.get("$ref", "")).rpartition("/")[2]))
                 answer.update({"links": links} if links else {})
 
 
-def _document_links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
+def _links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
     follows = _FOLLOWS.get(given, {})
-    for _, _, other in operations_of_document(result):
+    for _, _, other in list_operations(result):
         asked = [each["name"] for each in other["parameters"] if each["in"] == "path"]
         if asked and set(asked) <= follows.keys():
             values = {name: f"$response.body#{follows[name]}" for name in asked}
@@ -129,7 +131,7 @@ _MEMBERS = {
 }
 
 
-def security_of_action(action: Action) -> list[dict[str, list[str]]]:
+def action_security(action: Action) -> list[dict[str, list[str]]]:
     """Return the accepted credentials. An empty entry means that none is needed."""
     rule = RULES[action]
     found: list[dict[str, list[str]]] = [{}] if rule.public else []
@@ -142,11 +144,11 @@ def security_of_action(action: Action) -> list[dict[str, list[str]]]:
     return [*found, {"session": []}] if rule.role or rule.applicant else found
 
 
-def _scopes_in_words(scope: Scope) -> str:
+def _describe_scopes(scope: Scope) -> str:
     return "`read` or `write`" if scope is Scope.READ else f"`{scope.value}`"
 
 
-def security_of_action_in_words(action: Action) -> str:
+def describe_security(action: Action) -> str:
     """Return who may take an action, as a sentence without a full stop."""
     rule = RULES[action]
     if rule.public:
@@ -157,12 +159,12 @@ def security_of_action_in_words(action: Action) -> str:
         return (
             applicant
             if rule.scope is None
-            else f"The company, with a key of scope {_scopes_in_words(rule.scope)}"
+            else f"The company, with a key of scope {_describe_scopes(rule.scope)}"
         )
     session = f"{_MEMBERS[rule.role]} session"
     if rule.scope is None:
         return f"The company, with {session}; not with a key"
-    company = f"company, with a key of scope {_scopes_in_words(rule.scope)} or {session}"
+    company = f"company, with a key of scope {_describe_scopes(rule.scope)} or {session}"
     if rule.applicant:
         return f"{applicant}; and the {company}"
     return f"The {company}"
@@ -190,13 +192,13 @@ class Inspector(AutoSchema):
             raise NotDescribed(f"{method} {path} lacks @describes")
         words = cleandoc(handler.__doc__ or "")
         first_line = words.partition("\n")[0]
-        who = f"**Who:** {security_of_action_in_words(operation.action)}."
+        who = f"**Who:** {describe_security(operation.action)}."
         written: Schema = {
             "operationId": operation.name,
             "tags": [operation.tag.value],
             "summary": first_line.partition(": ")[0].partition(". ")[0].rstrip("."),
             "description": "\n\n".join(text for text in (words, operation.about, who) if text),
-            "security": security_of_action(operation.action),
+            "security": action_security(operation.action),
             "parameters": self._parameters_of(operation),
         }
         if operation.takes or operation.bodies:

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from pipeline.api import problems
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.problem_types import ProblemType
-from pipeline.api.problems import problem
 from pipeline.domain.place import PUBLISHED
 
 # Values of fields in examples, by type and name or by name alone.
@@ -127,16 +127,18 @@ _TYPES: dict[str, type] = {
 }
 
 
-def problem_example(kind: ProblemType) -> dict[str, Any]:
+def sample_problem(kind: ProblemType) -> dict[str, Any]:
     """Return an example of a problem type."""
-    return problem(kind, HttpRequest()) | {"request_id": "4f0c1c5f0d6b4a6c9a8b6a1c2d3e4f50"}
+    return problems.build_body(kind, HttpRequest()) | {
+        "request_id": "4f0c1c5f0d6b4a6c9a8b6a1c2d3e4f50"
+    }
 
 
-def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "") -> Any:
+def sample_value(schema: Schema, schemas: Schema, owner: str = "", name: str = "") -> Any:
     """Return a value that fits the schema of the field `name` of the type `owner`."""
     if "$ref" in schema:
         named = str(schema["$ref"]).rpartition("/")[2]
-        return example_of(schemas[named], schemas, named, name)
+        return sample_value(schemas[named], schemas, named, name)
     options = schema.get("anyOf") or schema.get("oneOf") or [schema]
     types = [each.get("type", "object") for each in options]
     kinds = [kind for each in types for kind in (each if isinstance(each, list) else [each])]
@@ -146,20 +148,20 @@ def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "")
     if entry in _KNOWN and known is None and "null" in kinds:
         return None
     if options != [schema]:
-        return example_of(options[0], schemas, owner, name)
+        return sample_value(options[0], schemas, owner, name)
     if isinstance(known, _TYPES[kinds[0]]) and known in schema.get("enum", [known]):
         return known
-    return _generated_example(schema, kinds[0], schemas, owner)
+    return _generated_value(schema, kinds[0], schemas, owner)
 
 
-def _generated_example(schema: Schema, kind: str, schemas: Schema, owner: str) -> Any:
+def _generated_value(schema: Schema, kind: str, schemas: Schema, owner: str) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     if "properties" in schema:
         fields = schema["properties"].items()
-        return {name: example_of(inner, schemas, owner, name) for name, inner in fields}
+        return {name: sample_value(inner, schemas, owner, name) for name, inner in fields}
     if kind == "array":
-        return [example_of(schema["items"], schemas)]
+        return [sample_value(schema["items"], schemas)]
     if kind == "integer":
         return max(1, schema.get("minimum", 1))
     return _FORMATS.get(schema.get("format", ""), _VALUES[kind])

@@ -364,7 +364,7 @@ _OF_POLICY = {
 _OF_TYPES = _OF_POLICY | OF_TYPES
 
 
-def field_description(owner: str, name: str) -> dict[str, str]:
+def describe(owner: str, name: str) -> dict[str, str]:
     """Return the description of a type's field as a part of its schema, or nothing."""
     text = _OF_TYPES.get(f"{owner}.{name}", DESCRIPTIONS.get(name))
     return {"description": text} if text else {}
@@ -395,7 +395,7 @@ class OurField(OpenApiSerializerFieldExtension):
             return schema
         owner = type(self.target.parent).__name__ if self.target.parent else ""
         old = self.target.field_name in getattr(type(self.target.parent), "deprecated", ())
-        described = field_description(owner, str(self.target.field_name))
+        described = describe(owner, str(self.target.field_name))
         return schema | described | ({"deprecated": True} if old else {})
 
 
@@ -485,11 +485,11 @@ class Types:
         """Return the schema of a type. Raises UnableToProceedError for an unsupported type."""
         origin, arguments = get_origin(hint), get_args(hint)
         if is_typeddict(origin or hint):
-            return self._component(type_name_of(hint), hint, self._object)
+            return self._component(schema_name(hint), hint, self._object)
         if isclass(hint) and issubclass(hint, Enum):
             about = cleandoc(hint.__doc__ or "").partition("\n")[0]
             schema = {"type": "string", "enum": [each.value for each in hint], "description": about}
-            return open_codes(self._component(type_name_of(hint), hint, lambda _: schema))
+            return open_codes(self._component(schema_name(hint), hint, lambda _: schema))
         if origin is Annotated:
             return self._annotated(arguments)
         if origin in (Union, UnionType):
@@ -519,8 +519,7 @@ class Types:
             "type": "object",
             "description": cleandoc(kind.__doc__ or ""),
             "properties": {
-                name: self.schema_of(_filled_type(each, given))
-                | field_description(type_name_of(kind), name)
+                name: self.schema_of(_filled_type(each, given)) | describe(schema_name(kind), name)
                 for name, each in fields.items()
             },
             "required": sorted(kind.__required_keys__),
@@ -549,9 +548,9 @@ class Types:
         return {"anyOf": sorted([*some, {"type": "null"}], key=_OTHER.__eq__)}
 
 
-def type_name_of(hint: Any) -> str:
+def schema_name(hint: Any) -> str:
     """Return a type's name in the document: Job for JobOut, JobPage for PageOf[JobOut]."""
-    arguments = "".join(type_name_of(each) for each in get_args(hint))
+    arguments = "".join(schema_name(each) for each in get_args(hint))
     own = (get_origin(hint) or hint).__name__.removesuffix("Out")
     return arguments + own.removesuffix("Of") if arguments else _NAMES.get(own, own)
 

@@ -29,7 +29,7 @@ from pipeline.webhooks.queue import TEST, TYPES
 from tasks.models import Status
 
 
-def describe_names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
+def describe_names(name: str, about: str, names: Iterable[str]) -> Parameter:
     """Return a parameter that takes some of a few names, separated by commas."""
     schema = {
         "type": "array",
@@ -39,15 +39,15 @@ def describe_names_parameter(name: str, about: str, names: Iterable[str]) -> Par
     return Parameter(name, about, schema, more={"style": "form", "explode": False})
 
 
-def describe_expand_parameter(**names: str) -> Parameter:
+def describe_expand(**names: str) -> Parameter:
     """Return the parameter for fields that a response fills in only on request."""
     about = "; ".join(f"`{name}`: {what}" for name, what in names.items())
-    return describe_names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
+    return describe_names("expand", f"Fields to fill in, otherwise null. {about}.", names)
 
 
-def fields_parameter(row: type[Any]) -> Parameter:
+def describe_fields(row: type[Any]) -> Parameter:
     """Return the parameter for the fields of an object, or of each row of a list."""
-    return describe_names_parameter(
+    return describe_names(
         "fields",
         "Only these fields of each object. The others are left out, so the answer does not fit the"
         " schema below, which requires them: with a generated client, read the body as plain JSON.",
@@ -167,15 +167,15 @@ _ONE_TIME_LISTED = (
     )
 )
 _DECISION = "the company's decision, with its note for the company"
-EXPAND_DECISION = describe_expand_parameter(decision=_DECISION)
-EXPAND_LIST = describe_expand_parameter(
+EXPAND_DECISION = describe_expand(decision=_DECISION)
+EXPAND_LIST = describe_expand(
     decision=_DECISION,
     total="the number of matching applications, counted up to 10,000; not together with `search`",
 )
-EXPAND_APPLICATION = describe_expand_parameter(
+EXPAND_APPLICATION = describe_expand(
     application="the event's application as it is now, its `position` always null"
 )
-EXPAND_CHANGED_APPLICATION = describe_expand_parameter(
+EXPAND_CHANGED_APPLICATION = describe_expand(
     application="the changed application as it is now, its `position` always null"
 )
 OF_APPLICATIONS = (

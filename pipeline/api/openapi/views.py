@@ -12,9 +12,9 @@ from django.views import View
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.conditional import conditional_answer
+from pipeline.api.conditional import answer_if_changed
 from pipeline.api.endpoint import Endpoint
-from pipeline.api.openapi.document import openapi_document_as_json
+from pipeline.api.openapi import document
 from pipeline.config.release import COMMIT, VERSION
 
 
@@ -50,13 +50,13 @@ class DocumentView(Endpoint):
 
     def get(self, request: Request) -> Response | HttpResponse:
         """Return the OpenAPI document, or 304 if the client already has it."""
-        answer = conditional_answer(request, None, _docs_view_etag())
+        answer = answer_if_changed(request, None, _docs_etag())
         if answer.status_code == 304:
             return answer
         return HttpResponse(
-            openapi_document_as_json(),
+            document.build_json(),
             content_type="application/json",
-            headers={"ETag": _docs_view_etag()},
+            headers={"ETag": _docs_etag()},
         )
 
 
@@ -76,5 +76,5 @@ class DocsView(View):
 
 
 @cache
-def _docs_view_etag() -> str:
-    return f'"{sha256(openapi_document_as_json()).hexdigest()[:32]}"'
+def _docs_etag() -> str:
+    return f'"{sha256(document.build_json()).hexdigest()[:32]}"'

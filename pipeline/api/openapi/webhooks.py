@@ -128,7 +128,7 @@ _HEADERS = {
 }
 
 
-def add_webhooks_to_document(result: Schema) -> None:
+def add_all(result: Schema) -> None:
     """Add every type of webhook, with its body's type."""
     registry = ComponentRegistry()
     types = Types(registry)
@@ -147,12 +147,12 @@ def add_webhooks_to_document(result: Schema) -> None:
     }
     described = {**TYPES, TEST: "You sent a test to the endpoint"}
     result["webhooks"] = {
-        name: {"post": _operation_of_webhook(name, about, bodies[name.partition(".")[0]])}
+        name: {"post": _operation(name, about, bodies[name.partition(".")[0]])}
         for name, about in described.items()
     }
 
 
-def _operation_of_webhook(name: str, about: str, body: Schema) -> dict[str, Any]:
+def _operation(name: str, about: str, body: Schema) -> dict[str, Any]:
     return {
         "operationId": f"on_{name.replace('.', '_')}",
         "tags": [Tag.WEBHOOKS.value],

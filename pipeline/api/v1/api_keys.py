@@ -9,11 +9,12 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
+from jobs import keys
+from jobs.keys import MOST_KEY_DAYS
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.models import USUAL_SCOPES, ApiKey, Scope
 from pipeline.api.auth import authorize_company, caller_of, require_recent_authentication
-from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page, read_body
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import page_cursor_id, page_limit, paginated
@@ -80,8 +81,8 @@ class ApiKeys(Endpoint):
         """List the company's keys, newest first, including revoked ones. Secrets are not kept."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
         after, limit = page_cursor_id(request), page_limit(request)
-        page = Page.cut(api_keys_of(caller.company_id, after=after, most=limit + 1), limit)
-        return endpoint_page_answer(
+        page = Page.cut(keys.read_page(caller.company_id, after=after, most=limit + 1), limit)
+        return answer_page(
             request,
             paginated(page, api_key_out, lambda key: encode_cursor(str(key.id))),
         )
@@ -99,10 +100,10 @@ class ApiKeys(Endpoint):
     def post(self, request: Request) -> Response:
         """Create a key: 201. Only this response shows it."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
-        given = endpoint_body(request, ApiKeyIn)
+        given = read_body(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
         require_recent_authentication(request)
-        row, key = create_api_key(
+        row, key = keys.create(
             company_id=caller.company_id,
             name=given["name"],
             scopes=scopes,
@@ -118,7 +119,7 @@ class OneApiKey(Endpoint):
     @describes("delete_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, None, status=204)
     def delete(self, request: Request, key_id: UUID) -> Response:
         """Revoke a key. Repeating it is harmless."""
-        _revoke_api_key_of_company(request, key_id)
+        _revoke(request, key_id)
         return Response(status=204)
 
 
@@ -128,10 +129,10 @@ class RevokeApiKey(Endpoint):
     @describes("revoke_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, ApiKeyOut, takes=(Nothing,))
     def post(self, request: Request, key_id: UUID) -> Response:
         """Revoke a key, and return it. Repeating it is harmless."""
-        endpoint_body(request, Nothing)
-        return Response(api_key_out(_revoke_api_key_of_company(request, key_id)))
+        read_body(request, Nothing)
+        return Response(api_key_out(_revoke(request, key_id)))
 
 
-def _revoke_api_key_of_company(request: Request, key_id: UUID) -> ApiKey:
+def _revoke(request: Request, key_id: UUID) -> ApiKey:
     caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
-    return revoke_api_key(company_id=caller.company_id, key_id=key_id)
+    return keys.revoke(company_id=caller.company_id, key_id=key_id)

@@ -11,35 +11,35 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
+from pipeline.api import parameters, throttles
 from pipeline.api.auth import (
     Caller,
     CompanyCaller,
     authorize_company,
     authorize_person,
     caller_of,
-    company_in_view,
     visible_applicant,
+    visible_company,
 )
-from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
-from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS, fields_parameter
+from pipeline.api.endpoint import Endpoint, answer_page, read_body
+from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS, describe_fields
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import address_parameter, page_cursor_id, page_limit
-from pipeline.api.throttles import check_throttle
+from pipeline.api.parameters import page_cursor_id, page_limit
 from pipeline.api.v1.applications.shapes import ApplicationOut, applications_out
 from pipeline.api.v1.fields import Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.permissions import Action
+from pipeline.integrations import portal_tokens
 from pipeline.integrations.portal_tokens import (
     LONGEST_SECONDS,
     MOST_AT_ONCE,
     SHORTEST_SECONDS,
     USUAL_SECONDS,
-    grant_portal_token,
 )
-from pipeline.selectors.applications import applications_of
+from pipeline.selectors import applications
 from pipeline.selectors.pages import encode_cursor
-from pipeline.selectors.people import people_with_address, person_known_to, read_person
+from pipeline.selectors.people import address_holders, read_known_person, read_person
 
 
 class PortalTokenIn(Shape):
@@ -96,12 +96,12 @@ class SignedInApplicantApplications(Endpoint):
         Tag.PEOPLE,
         Action.USE_OWN_ACCOUNT,
         PageOf[ApplicationOut],
-        parameters=(*PAGED, EXPAND_DECISION, fields_parameter(ApplicationOut)),
+        parameters=(*PAGED, EXPAND_DECISION, describe_fields(ApplicationOut)),
     )
     def get(self, request: Request) -> Response:
         """Return the signed-in person's applications, newest first."""
         caller = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
-        return _applicant_applications(request, caller, caller.applicant_id, self.expanded)
+        return _answer_applications(request, caller, caller.applicant_id, self.expanded)
 
 
 class Applicants(Endpoint):
@@ -118,7 +118,7 @@ class Applicants(Endpoint):
         """Find the company's applicant with an email address, in any case: one person or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         page_limit(request), page_cursor_id(request)
-        found = people_with_address(company_id, address_parameter(request))
+        found = address_holders(company_id, parameters.address(request))
         return Response({"data": [applicant_out(person) for person in found], "next_cursor": None})
 
 
@@ -139,13 +139,13 @@ class ApplicationsOfApplicant(Endpoint):
         Tag.PEOPLE,
         Action.READ_APPLICANT,
         PageOf[ApplicationOut],
-        parameters=(*PAGED, EXPAND_DECISION, fields_parameter(ApplicationOut)),
+        parameters=(*PAGED, EXPAND_DECISION, describe_fields(ApplicationOut)),
     )
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """Return a person's applications, newest first. A company sees those to its own jobs."""
         caller = caller_of(request)
         visible_applicant(caller, applicant_id)
-        return _applicant_applications(request, caller, applicant_id, self.expanded)
+        return _answer_applications(request, caller, applicant_id, self.expanded)
 
 
 class ApplicantTokens(Endpoint):
@@ -170,12 +170,12 @@ class ApplicantTokens(Endpoint):
     def post(self, request: Request, applicant_id: UUID) -> Response:
         """Make a short-lived token with which your own site acts for an applicant: 201."""
         caller = authorize_company(caller_of(request), Action.MAKE_PORTAL_TOKENS)
-        person = person_known_to(caller.company_id, applicant_id)
+        person = read_known_person(caller.company_id, applicant_id)
         if person.is_erased:
             raise ApplicantNotFound
-        given = endpoint_body(request, PortalTokenIn)
-        check_throttle(request, "applicant_tokens", f"company {caller.company_id}")
-        granted = grant_portal_token(
+        given = read_body(request, PortalTokenIn)
+        throttles.check(request, "applicant_tokens", f"company {caller.company_id}")
+        granted = portal_tokens.grant(
             key_id=caller.actor_id,
             applicant_id=applicant_id,
             lifetime_seconds=given["lifetime_seconds"],
@@ -183,12 +183,12 @@ class ApplicantTokens(Endpoint):
         return Response({**granted._asdict(), "applicant_id": applicant_id}, status=201)
 
 
-def _applicant_applications(
+def _answer_applications(
     request: Request, caller: Caller, applicant_id: UUID, expanded: Collection[str]
 ) -> Response:
-    page = applications_of(
+    page = applications.read_person(
         applicant_id,
-        company_id=company_in_view(caller),
+        company_id=visible_company(caller),
         after=page_cursor_id(request),
         limit=page_limit(request),
     )
@@ -199,4 +199,4 @@ def _applicant_applications(
     )
     last = page.rows[-1].application.id if page.more else None
     next_cursor = encode_cursor(last) if last else None
-    return endpoint_page_answer(request, {"data": rows, "next_cursor": next_cursor})
+    return answer_page(request, {"data": rows, "next_cursor": next_cursor})

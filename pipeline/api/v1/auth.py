@@ -10,20 +10,20 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from applicants import codes, tokens
 from applicants.addresses import EMAIL_LENGTH
-from applicants.codes import digits_of_code, send_code
-from applicants.sign_in import sign_in_by_code
-from applicants.tokens import revoke_token_of_applicant
+from applicants.codes import normal_digits
+from applicants.sign_in import redeem_code
+from pipeline.api import throttles
 from pipeline.api.auth import authorize_person, caller_of, requester_of
-from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.endpoint import Endpoint, read_body
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problem_types import NOT_AUTHENTICATED
 from pipeline.api.problems import WrongCode
-from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
-from pipeline.services.joining import verify_applications_of
+from pipeline.services.joining import verify_applications
 from pipeline.web.addresses import client_address
 
 
@@ -41,7 +41,7 @@ class CodeIn(Shape):
 
     def validate_code(self, value: str) -> str:
         """Return the digits of the code."""
-        return digits_of_code(value)
+        return normal_digits(value)
 
 
 class TokenOut(TypedDict):
@@ -72,11 +72,11 @@ class SignInCode(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Send a code to an email address: 202 for every address."""
-        email = endpoint_body(request, CodeRequestIn)["email"]
+        email = read_body(request, CodeRequestIn)["email"]
         client = client_address(request)
-        check_client_throttle(request, "code_request")
-        check_throttle(request, "code_request", f"{client} {email}")
-        send_code(email, by=requester_of(request))
+        throttles.check_client(request, "code_request")
+        throttles.check(request, "code_request", f"{client} {email}")
+        codes.send(email, by=requester_of(request))
         return Response({"detail": SENT}, status=202)
 
 
@@ -101,13 +101,13 @@ class SignInToken(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Exchange an address and the code that was sent to it for a token."""
-        given = endpoint_body(request, CodeIn)
-        check_client_throttle(request, "code_try")
+        given = read_body(request, CodeIn)
+        throttles.check_client(request, "code_try")
         requester = requester_of(request).handle
-        granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
+        granted = redeem_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:
             raise WrongCode
-        verify_applications_of(granted.applicant_id)
+        verify_applications(granted.applicant_id)
         return Response({"token": granted.token, "expires_at": granted.expires_at})
 
     @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)
@@ -116,5 +116,5 @@ class SignInToken(Endpoint):
         person = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
             raise PermissionDenied("Send the token to revoke as the credential.")
-        revoke_token_of_applicant(person.token_id)
+        tokens.revoke(person.token_id)
         return Response(status=204)

@@ -11,16 +11,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.models import JobStatus
+from pipeline.api import parameters
 from pipeline.api.auth import (
     Caller,
     CompanyCaller,
     authorize_company,
     caller_of,
-    company_in_view,
     visible_applicant,
     visible_application,
+    visible_company,
 )
-from pipeline.api.endpoint import Endpoint, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page
 from pipeline.api.openapi.parameters import (
     AFTER,
     CHANGES_CURSOR,
@@ -32,13 +33,11 @@ from pipeline.api.openapi.parameters import (
     FEED_START,
     LIMIT,
     PAGED,
-    fields_parameter,
+    describe_fields,
 )
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import (
-    choice_parameter,
-    feed_start_parameter,
-    link_to_next_page,
+    next_page_link,
     page_cursor_place,
     page_cursor_seq,
     page_limit,
@@ -53,11 +52,12 @@ from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.line.event_log import logged_time
 from pipeline.models import Change, ChangeKind, Event
-from pipeline.selectors.applications import applications_by_id
+from pipeline.selectors import applications
 from pipeline.selectors.pages import Page, decode_cursor, encode_cursor
-from pipeline.selectors.system import FeedPlace, changes_of, end_of_changes, end_of_feed, feed_of
-from pipeline.selectors.timelines import TimelineMoment, timeline_of_application, timeline_of_person
-from pipeline.wording.sentences import Reader, sentence
+from pipeline.selectors.system import FeedPlace, changes_end, feed_end, read_changes, read_feed
+from pipeline.selectors.timelines import TimelineMoment, read_application_events, read_person_events
+from pipeline.wording import sentences
+from pipeline.wording.sentences import Reader
 
 
 class EventOut(TypedDict):
@@ -124,14 +124,14 @@ def event_out(event: Event, application: ApplicationOut | None = None) -> EventO
 def events_out(events: Sequence[Event], *, with_applications: bool = False) -> list[EventOut]:
     """Return log events, on request with their applications as they are now (one query)."""
     ids = {event.application_id for event in events if event.application_id}
-    seen = applications_by_id(ids) if with_applications and ids else {}
+    seen = applications.find_many(ids) if with_applications and ids else {}
     found = {id_: application_out(each) for id_, each in seen.items()}
     return [event_out(event, found.get(event.application_id)) for event in events]
 
 
-def event_with_sentence_out(event: Event, reader: Reader) -> ToldEventOut:
+def told_out(event: Event, reader: Reader) -> ToldEventOut:
     """Return a log event with its sentence."""
-    return {**event_out(event), "sentence": sentence(event, reader)}
+    return {**event_out(event), "sentence": sentences.compose(event, reader)}
 
 
 # Timelines of an application and of a person, with sentences for the reader.
@@ -152,7 +152,7 @@ class TimelineOfApplication(Endpoint):
         """Return an application's events, oldest first, each with a sentence that explains it."""
         caller = caller_of(request)
         visible_application(caller, application_id)
-        page = timeline_of_application(
+        page = read_application_events(
             application_id,
             after_seq=page_cursor_seq(request),
             limit=page_limit(request),
@@ -175,9 +175,9 @@ class TimelineOfApplicant(Endpoint):
         caller = caller_of(request)
         visible_applicant(caller, applicant_id)
         place = page_cursor_place(request, datetime, UUID, int)
-        page = timeline_of_person(
+        page = read_person_events(
             applicant_id,
-            company_id=company_in_view(caller),
+            company_id=visible_company(caller),
             after=TimelineMoment(*place) if place else None,
             limit=page_limit(request),
         )
@@ -190,14 +190,14 @@ def _timeline_answer(
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
     listing = paginated(
         page,
-        lambda event: event_with_sentence_out(event, reader),
+        lambda event: told_out(event, reader),
         lambda event: (
             encode_cursor(event.seq)
             if by_seq
             else encode_cursor(logged_time(event.at), str(event.job_id), event.seq)
         ),
     )
-    return endpoint_page_answer(request, listing)
+    return answer_page(request, listing)
 
 
 # Feed of all events in a company's jobs.
@@ -222,7 +222,7 @@ class EventFeed(Endpoint):
             EVENT,
             LIMIT,
             EXPAND_APPLICATION,
-            fields_parameter(EventOut),
+            describe_fields(EventOut),
         ),
         headers=("Link",),
         about="Events are kept for ever, except those of jobs that closed long ago whose logs were"
@@ -238,11 +238,11 @@ class EventFeed(Endpoint):
         cursor after you have handled the page: a page that you read again holds the same events.
         """
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        event = choice_parameter(request, "event", EventType)
+        event = parameters.choice(request, "event", EventType)
         name = "after" if "after" in request.query_params else "cursor"
-        after = _event_feed_place(request, name, company_id)
+        after = _feed_place(request, name, company_id)
         try:
-            page = feed_of(company_id, after=after, limit=page_limit(request))
+            page = read_feed(company_id, after=after, limit=page_limit(request))
         except UnknownPlace:
             refuse_parameter(name, _FOREIGN)
         last = page.rows[-1] if page.rows else after
@@ -254,15 +254,15 @@ class EventFeed(Endpoint):
         }
         headers: dict[str, str] = {}
         if page.more:
-            headers = link_to_next_page(request, next_cursor, instead_of="after")
+            headers = next_page_link(request, next_cursor, instead_of="after")
         return Response(payload, headers=headers)
 
 
-def _event_feed_place(request: Request, name: str, company_id: UUID) -> FeedPlace | None:
+def _feed_place(request: Request, name: str, company_id: UUID) -> FeedPlace | None:
     """Return the place in the parameter `name`, else where the client starts; None: the first."""
     text = request.query_params.get(name)
     if text is None:
-        return end_of_feed(company_id) if feed_start_parameter(request) == "now" else None
+        return feed_end(company_id) if parameters.feed_start(request) == "now" else None
     place = decode_cursor(text, UUID, int)
     if place is None and text != _START:
         refuse_parameter(name, _FOREIGN)
@@ -304,7 +304,7 @@ class ChangeFeed(Endpoint):
             CHANGES_START,
             LIMIT,
             EXPAND_CHANGED_APPLICATION,
-            fields_parameter(ChangeOut),
+            describe_fields(ChangeOut),
         ),
         headers=("Link",),
         about="`JOB_CHANGED`: its title, description, location, `external_id` or `metadata`."
@@ -323,13 +323,13 @@ class ChangeFeed(Endpoint):
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         after = _changes_place(request, company_id)
         try:
-            page = changes_of(company_id, after=after, limit=page_limit(request))
+            page = read_changes(company_id, after=after, limit=page_limit(request))
         except UnknownPlace:
             refuse_parameter("cursor", _FOREIGN)
         last = page.rows[-1].id if page.rows else after
         next_cursor = encode_cursor(str(last)) if last else _START
         rows = _changes_out(page.rows, with_applications="application" in self.expanded)
-        headers = link_to_next_page(request, next_cursor) if page.more else {}
+        headers = next_page_link(request, next_cursor) if page.more else {}
         return Response({"data": rows, "next_cursor": next_cursor}, headers=headers)
 
 
@@ -337,7 +337,7 @@ def _changes_place(request: Request, company_id: UUID) -> UUID | None:
     """Return the change after which the client reads on; None: before the first."""
     text = request.query_params.get("cursor")
     if text is None:
-        return end_of_changes(company_id) if feed_start_parameter(request) == "now" else None
+        return changes_end(company_id) if parameters.feed_start(request) == "now" else None
     place = decode_cursor(text, UUID)
     if place is None and text != _START:
         refuse_parameter("cursor", _FOREIGN)
@@ -347,7 +347,7 @@ def _changes_place(request: Request, company_id: UUID) -> UUID | None:
 def _changes_out(changes: Sequence[Change], *, with_applications: bool) -> list[ChangeOut]:
     """Return changes, on request with their applications as they are now (one query)."""
     ids = {each.application_id for each in changes if each.application_id}
-    found = applications_by_id(ids) if with_applications and ids else {}
+    found = applications.find_many(ids) if with_applications and ids else {}
     return [
         {
             "id": each.id,

@@ -14,7 +14,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from applicants.addresses import checked_address
 from applicants.names import checked_name
 from applicants.texts import plain_text
-from pipeline.api.parameters import parameter_as_moment
+from pipeline.api.parameters import parse_moment
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,
     METADATA_KEY_LENGTH,
@@ -172,13 +172,13 @@ class Metadata(AnyObject):
         if len(texts) > METADATA_KEYS:
             why = f"Must have at most {METADATA_KEYS} keys."
             raise ValidationError([ErrorDetail(why, "max_length")])
-        wrong = {key: _refusals_of_metadata_field(key, text) for key, text in texts.items()}
+        wrong = {key: _metadata_refusals(key, text) for key, text in texts.items()}
         if any(wrong.values()):
             raise ValidationError({key: why for key, why in wrong.items() if why})
         return texts
 
 
-def _refusals_of_metadata_field(key: str, text: Any) -> list[ErrorDetail]:
+def _metadata_refusals(key: str, text: Any) -> list[ErrorDetail]:
     if not METADATA_KEY.fullmatch(key):
         why = (
             f"A key must have 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or"
@@ -193,12 +193,12 @@ def _refusals_of_metadata_field(key: str, text: Any) -> list[ErrorDetail]:
     return []
 
 
-def external_id_field() -> Line:
+def declare_external_id() -> Line:
     """Return the field for a company's own id of an object."""
     return Line(max_length=EXTERNAL_ID_LENGTH, required=False, allow_null=True)
 
 
-def reference_in_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+def read_reference(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a body that a company attaches to an object."""
     return {name: given[name] for name in ("external_id", "metadata") if name in given}
 
@@ -208,7 +208,7 @@ class Moment(serializers.DateTimeField):
 
     def to_internal_value(self, value: Any) -> datetime:
         """Return the time, in UTC. Raises ValidationError."""
-        found = parameter_as_moment(value) if isinstance(value, str) else None
+        found = parse_moment(value) if isinstance(value, str) else None
         if found is None:
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
             raise ValidationError([ErrorDetail(why, "invalid")])

@@ -9,26 +9,23 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from pipeline.api import parameters, throttles
 from pipeline.api.auth import authorize_company, caller_of, own_job
-from pipeline.api.endpoint import Endpoint, endpoint_answer
+from pipeline.api.endpoint import Endpoint, answer_read
 from pipeline.api.openapi.parameters import OF_WEEKS
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import integer_parameter, zone_parameter
 from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.reports import IdleSeatsOut
-from pipeline.audit.verify import turn_for_heavy_read
+from pipeline.audit.verify import heavy_read
 from pipeline.domain.permissions import Action
+from pipeline.figures import idle_seats
 from pipeline.figures.idle_seats import (
     MOST_EVENTS,
     MOST_WEEKS,
     USUAL_WEEKS,
     IdleSeatLedger,
     IdleSeats,
-    count_events_for_idle_seats,
-    idle_seats_of_company,
-    idle_seats_of_job,
 )
 from pipeline.selectors.jobs import read_job
 
@@ -91,11 +88,11 @@ class IdleSeatsOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's seat time by week: in use, and lost by cause."""
         caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        weeks, zone = _requested_weeks_of_idle_seats(request)
-        check_throttle(request, "replay", caller.log_name)
-        with turn_for_heavy_read(job.company_id, events=min(job.seq, MOST_EVENTS)):
-            found = idle_seats_of_job(read_job(job_id), weeks=weeks, zone=zone)
-        return endpoint_answer(request, _idle_seats_of_job_out(found, zone))
+        weeks, zone = _requested_weeks(request)
+        throttles.check(request, "replay", caller.log_name)
+        with heavy_read(job.company_id, events=min(job.seq, MOST_EVENTS)):
+            found = idle_seats.read_job(read_job(job_id), weeks=weeks, zone=zone)
+        return answer_read(request, _job_out(found, zone))
 
 
 class IdleSeatsOfCompany(Endpoint):
@@ -115,39 +112,39 @@ class IdleSeatsOfCompany(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the seat time of the company's jobs by week: in use, and lost by cause."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        weeks, zone = _requested_weeks_of_idle_seats(request)
-        check_throttle(request, "replay", caller.log_name)
-        events = count_events_for_idle_seats(caller.company_id)
-        with turn_for_heavy_read(caller.company_id, events=events):
-            found = idle_seats_of_company(caller.company_id, weeks=weeks, zone=zone)
+        weeks, zone = _requested_weeks(request)
+        throttles.check(request, "replay", caller.log_name)
+        events = idle_seats.count_events(caller.company_id)
+        with heavy_read(caller.company_id, events=events):
+            found = idle_seats.read_company(caller.company_id, weeks=weeks, zone=zone)
         payload: IdleSeatsOfCompanyOut = {
-            **_idle_seats_of_job_out(found, zone),
+            **_job_out(found, zone),
             "jobs": [
-                {"job_id": job.id, "seat_seconds": _idle_seats_out(ledger)}
+                {"job_id": job.id, "seat_seconds": _ledger_out(ledger)}
                 for job, ledger in found.jobs
             ],
         }
-        return endpoint_answer(request, payload)
+        return answer_read(request, payload)
 
 
-def _requested_weeks_of_idle_seats(request: Request) -> tuple[int, str]:
-    weeks = integer_parameter(request, "weeks", low=1, high=MOST_WEEKS)
-    return weeks or USUAL_WEEKS, zone_parameter(request)
+def _requested_weeks(request: Request) -> tuple[int, str]:
+    weeks = parameters.integer(request, "weeks", low=1, high=MOST_WEEKS)
+    return weeks or USUAL_WEEKS, parameters.zone(request)
 
 
-def _idle_seats_of_job_out(found: IdleSeats, zone: str) -> IdleSeatsOfJobOut:
+def _job_out(found: IdleSeats, zone: str) -> IdleSeatsOfJobOut:
     return {
         "zone": zone,
         "is_cut": found.is_cut or found.lacks_jobs,
-        "seat_seconds": _idle_seats_out(found.total),
+        "seat_seconds": _ledger_out(found.total),
         "weeks": [
-            {"start": week.start, "seat_seconds": _idle_seats_out(ledger)}
+            {"start": week.start, "seat_seconds": _ledger_out(ledger)}
             for week, ledger in found.weeks
         ],
     }
 
 
-def _idle_seats_out(ledger: IdleSeatLedger) -> IdleSeatsOut:
+def _ledger_out(ledger: IdleSeatLedger) -> IdleSeatsOut:
     seconds = ledger.seconds()
     return {
         "used": seconds["used"],

@@ -13,9 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.models import JobStatus
+from pipeline.api import parameters, throttles
 from pipeline.api.auth import PersonCaller, caller_of, own_job
 from pipeline.api.conditional import version_etag
-from pipeline.api.endpoint import Endpoint, endpoint_answer
+from pipeline.api.endpoint import Endpoint, answer_read
 from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
     AS_OF,
@@ -31,47 +32,38 @@ from pipeline.api.openapi.parameters import (
     PAGED,
     REPLAY_LIMIT,
     REPLAY_SEQ,
-    fields_parameter,
+    describe_fields,
 )
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import (
-    choice_parameter,
-    digest_parameter,
-    integer_parameter,
-    moment_parameter,
     page_cursor_place,
     page_cursor_seq,
     page_limit,
     paginated,
-    parameter_as_id,
+    parse_id,
     refuse_parameter,
 )
 from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.rendering import render_json
-from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.shapes import ApplicationOut, application_out
 from pipeline.api.v1.events import EventOut, events_out
 from pipeline.api.v1.jobs.shapes import JobOut, PolicyOut, job_out, policy_out
-from pipeline.api.v1.outputs import Count, Hash, PageOf, StandingOut, output_if_ahead, standing_out
-from pipeline.audit.verify import Line, Verdict, replay_one_page, turn_for_heavy_read, verify_job
-from pipeline.database.instants import database_now
+from pipeline.api.v1.outputs import Count, Hash, PageOf, StandingOut, moment_if_ahead, standing_out
+from pipeline.audit.verify import Line, Verdict, heavy_read, replay_one_page, verify_job
+from pipeline.database import instants
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.place import TIMED_WISHES
 from pipeline.domain.states import EventType, Status
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Event
-from pipeline.selectors.applications import (
-    BEFORE_THE_FIRST,
-    SeenApplication,
-    queued_applications_of,
-)
-from pipeline.selectors.board import pipeline_of
+from pipeline.selectors.applications import BEFORE_THE_FIRST, SeenApplication, read_queue
+from pipeline.selectors.board import read_pipeline
 from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.selectors.past import PastPlace
 from pipeline.selectors.people import has_person_applied
-from pipeline.selectors.timelines import events_of_job
+from pipeline.selectors.timelines import read_job_events
 
 
 class _Position(TypedDict):
@@ -142,15 +134,15 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
         "status": line.status,
         "capacity": line.capacity,
         "policy": policy_out(line.policy, line.policy_version),
-        "active": [_line_place_out(place, as_of) for place in line.active],
-        "pending": [_line_place_out(place, as_of) for place in line.pending],
-        "waitlist": [_line_place_out(place, as_of) for place in line.waitlist],
+        "active": [_place_out(place, as_of) for place in line.active],
+        "pending": [_place_out(place, as_of) for place in line.pending],
+        "waitlist": [_place_out(place, as_of) for place in line.waitlist],
         "next_cursor": encode_cursor(line.seq, line.next_after) if line.next_after else None,
         "server_time": server_time,
     }
 
 
-def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
+def _place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,
@@ -162,7 +154,7 @@ def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
     }
 
 
-def line_verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
+def verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
     """Return the result of verifying a log. The differences are optional: they name people."""
     return {
         "chain": verdict.chain,
@@ -186,15 +178,15 @@ class LinePipeline(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return everyone with a seat and the front of the waitlist. `/queue` has the rest."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        whole = pipeline_of(job_id, limit=page_limit(request))
+        whole = read_pipeline(job_id, limit=page_limit(request))
         payload = {
             "job": job_out(whole.job),
             "active": [application_out(seen) for seen in whole.active],
             "pending": [application_out(seen) for seen in whole.pending],
-            "waitlist": _waitlist_in_line_view(whole.waitlist),
+            "waitlist": _waitlist_page(whole.waitlist),
         }
         people = [*whole.active, *whole.pending, *whole.waitlist.rows]
-        return endpoint_answer(request, payload, _line_etag(facts, people))
+        return answer_read(request, payload, _etag(facts, people))
 
 
 class LineQueue(Endpoint):
@@ -206,14 +198,14 @@ class LineQueue(Endpoint):
         Action.READ_COMPANY,
         PageOf[ApplicationOut],
         tagged=True,
-        parameters=(*PAGED, fields_parameter(ApplicationOut)),
+        parameters=(*PAGED, describe_fields(ApplicationOut)),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
-        page = queued_applications_of(job_id, after=after, limit=page_limit(request))
-        return endpoint_answer(request, _waitlist_in_line_view(page), _line_etag(facts, page.rows))
+        page = read_queue(job_id, after=after, limit=page_limit(request))
+        return answer_read(request, _waitlist_page(page), _etag(facts, page.rows))
 
 
 class LineEvents(Endpoint):
@@ -231,7 +223,7 @@ class LineEvents(Endpoint):
             EVENT,
             *PAGED,
             EXPAND_APPLICATION,
-            fields_parameter(EventOut),
+            describe_fields(EventOut),
         ),
         refuses=(LOG_ARCHIVED,),
     )
@@ -239,12 +231,12 @@ class LineEvents(Endpoint):
         """Return a page of the log, oldest first; optionally of one application or event."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after, limit = page_cursor_seq(request), page_limit(request)
-        event = choice_parameter(request, "event", EventType)
+        event = parameters.choice(request, "event", EventType)
         of = request.query_params.get("application")
-        application_id = None if of is None else parameter_as_id(of)
+        application_id = None if of is None else parse_id(of)
         page: Page[Event] = Page([], more=False)  # an id that does not exist
         if of is None or application_id is not None:
-            page = events_of_job(
+            page = read_job_events(
                 job_id, after_seq=after, limit=limit, application_id=application_id, event=event
             )
         expands = "application" in self.expanded
@@ -253,7 +245,7 @@ class LineEvents(Endpoint):
             "next_cursor": encode_cursor(page.rows[-1].seq) if page.more else None,
         }
         # The log never changes; what is shown of applications does.
-        return endpoint_answer(request, payload, "" if expands else version_etag(facts.seq))
+        return answer_read(request, payload, "" if expands else version_etag(facts.seq))
 
 
 class LineReplay(Endpoint):
@@ -276,21 +268,21 @@ class LineReplay(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event, or by default after the last event."""
         caller, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        as_of = moment_parameter(request, "as_of", "asOf")
-        seq = integer_parameter(request, "seq")
+        as_of = parameters.moment(request, "as_of", "asOf")
+        seq = parameters.integer(request, "seq")
         if as_of and seq is not None:
             refuse_parameter("seq", "Send either a time or a seq.")
-        limit = integer_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
+        limit = parameters.integer(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
         if place := page_cursor_place(request, int, int):  # the same moment as on the previous page
             moment, after = {"seq": place[0]}, place[1]
-        check_throttle(request, "replay", caller.log_name)
-        with turn_for_heavy_read(facts.company_id, events=facts.seq):
+        throttles.check(request, "replay", caller.log_name)
+        with heavy_read(facts.company_id, events=facts.seq):
             line = replay_one_page(job_id, after=after, limit=limit, **moment)
-            now = read_company_clock(facts.company_id).now if facts.is_test else database_now()
+            now = read_company_clock(facts.company_id).now if facts.is_test else instants.now()
             payload = line_out(line, as_of=as_of or line.at, server_time=now)
-        return endpoint_answer(request, payload, version_etag(facts.seq))
+        return answer_read(request, payload, version_etag(facts.seq))
 
 
 class LineVerify(Endpoint):
@@ -310,8 +302,8 @@ class LineVerify(Endpoint):
         """Verify the log. Applicants to the job verify it against the hash that they noted."""
         caller = caller_of(request)
         seq, digest = (
-            integer_parameter(request, "seq"),
-            digest_parameter(request, "hash"),
+            parameters.integer(request, "seq"),
+            parameters.digest(request, "hash"),
         )
         if (seq is None) != (digest is None):
             refuse_parameter("hash" if digest is None else "seq", "Send seq and hash together.")
@@ -323,19 +315,19 @@ class LineVerify(Endpoint):
             raise JobNotFound
         elif noted is None:
             raise PermissionDenied("Send the seq and the hash that you noted.")
-        check_throttle(request, "verify", caller.log_name)
+        throttles.check(request, "verify", caller.log_name)
         verdict = verify_job(job_id, noted=noted, in_turn=True)
-        return endpoint_answer(request, line_verdict_out(verdict, with_differences=of_company))
+        return answer_read(request, verdict_out(verdict, with_differences=of_company))
 
 
-def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
+def _etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
     Between two events, only the end of a cool-down or of a wish changes a line, so the number of
     those still running is enough. The company's own ids and texts on the page count separately.
     """
     running = sum(
-        output_if_ahead(end, seen.now) is not None
+        moment_if_ahead(end, seen.now) is not None
         for seen in people
         for name in ("eligible_at", *TIMED_WISHES)
         for end in (getattr(seen.application, name),)
@@ -349,7 +341,7 @@ def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     return version_etag(facts.seq, facts.posting_version, running, digest)
 
 
-def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:
+def _waitlist_page(page: Page[SeenApplication]) -> dict[str, Any]:
     return paginated(
         page,
         application_out,

@@ -49,9 +49,9 @@ def standing_out(place: Application | ApplicationRow | PastPlace, now: datetime)
     """Return an application's standing at a time."""
     return {
         "acknowledge_by": place.acknowledge_by,
-        "eligible_at": output_if_ahead(place.eligible_at, now),
-        "not_before": output_if_ahead(place.not_before, now),
-        "accept_until": output_if_ahead(place.accept_until, now),
+        "eligible_at": moment_if_ahead(place.eligible_at, now),
+        "not_before": moment_if_ahead(place.not_before, now),
+        "accept_until": moment_if_ahead(place.accept_until, now),
         "pass_next": place.pass_next,
         "passes_used": place.passes_used,
         "applied_at": place.applied_at,
@@ -66,6 +66,6 @@ class DetailOut(TypedDict):
     detail: str
 
 
-def output_if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
+def moment_if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
     """Return a time, or None once it has passed."""
     return moment if moment is not None and moment > now else None

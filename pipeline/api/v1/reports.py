@@ -13,14 +13,14 @@ from rest_framework.response import Response
 
 from jobs.models import JobStatus
 from pipeline.api.auth import caller_of, own_job
-from pipeline.api.endpoint import Endpoint, endpoint_answer
+from pipeline.api.endpoint import Endpoint, answer_read
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import page_cursor_place, page_limit, paginated, refuse_parameter
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
-from pipeline.figures.reports import read_report, read_reports
+from pipeline.figures import reports
 from pipeline.models import WeeklyReport
 from pipeline.selectors.pages import encode_cursor
 
@@ -119,12 +119,12 @@ class JobReports(Endpoint):
         """Return a job's weekly reports, newest week first."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         place = page_cursor_place(request, str)
-        before = _report_week(place[0]) if place else None
+        before = _parse_week(place[0]) if place else None
         if place and before is None:
             refuse_parameter("cursor", "This cursor does not belong to this list.")
-        page = read_reports(job_id, before=before, limit=page_limit(request))
+        page = reports.read_page(job_id, before=before, limit=page_limit(request))
         payload = paginated(page, report_out, lambda row: encode_cursor(row.week.isoformat()))
-        return endpoint_answer(request, payload)
+        return answer_read(request, payload)
 
 
 class OneJobReport(Endpoint):
@@ -136,13 +136,13 @@ class OneJobReport(Endpoint):
     def get(self, request: Request, job_id: UUID, week: str) -> Response:
         """Return a job's report for the week that begins on a Monday."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        monday = _report_week(week)
+        monday = _parse_week(week)
         if monday is None or monday.weekday():
             raise NotFound
-        found = read_report(job_id, monday)
+        found = reports.read(job_id, monday)
         if found is None:
             raise NotFound
-        return endpoint_answer(request, report_out(found.report))
+        return answer_read(request, report_out(found.report))
 
 
 def report_out(report: WeeklyReport) -> WeeklyReportOut:
@@ -153,12 +153,12 @@ def report_out(report: WeeklyReport) -> WeeklyReportOut:
         "week": report.week.isoformat(),
         "zone": report.zone,
         "made_at": report.made_at,
-        "figures": _report_week_out(report.figures["week"]),
-        "before": _report_week_out(before) if before else None,
+        "figures": _week_out(report.figures["week"]),
+        "before": _week_out(before) if before else None,
     }
 
 
-def _report_week_out(stored: dict[str, Any]) -> ReportWeekOut:
+def _week_out(stored: dict[str, Any]) -> ReportWeekOut:
     same = (
         "events applied seated offered promoted missed lapsed withdrawn closed_out decided"
         " seat_seconds status_at_end"
@@ -181,7 +181,7 @@ def _report_week_out(stored: dict[str, Any]) -> ReportWeekOut:
     return shown
 
 
-def _report_week(text: str) -> date | None:
+def _parse_week(text: str) -> date | None:
     try:
         return parse_date(text)
     except ValueError:

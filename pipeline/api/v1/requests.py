@@ -9,15 +9,17 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.keys import api_key_of
+from jobs import keys
+from pipeline.api import parameters
 from pipeline.api.auth import authorize_company, caller_of
-from pipeline.api.endpoint import Endpoint, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page
 from pipeline.api.openapi.parameters import PAGED, STATUS_CLASS
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import choice_parameter, page_cursor_number, page_limit, paginated
+from pipeline.api.parameters import page_cursor_number, page_limit, paginated
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
-from pipeline.integrations.request_log import StatusClass, logged_requests_of_key
+from pipeline.integrations import request_log
+from pipeline.integrations.request_log import StatusClass
 from pipeline.models import RequestRecord
 from pipeline.selectors.pages import encode_cursor
 
@@ -40,7 +42,7 @@ class RequestRecordOut(TypedDict):
     is_portal: bool
 
 
-def request_record_out(record: RequestRecord) -> RequestRecordOut:
+def record_out(record: RequestRecord) -> RequestRecordOut:
     """Return a request of a key."""
     return {
         "at": record.at,
@@ -67,7 +69,7 @@ class OwnRequests(Endpoint):
     def get(self, request: Request) -> Response:
         """List the requests of the key that is used, newest first."""
         caller = authorize_company(caller_of(request), Action.READ_OWN_REQUESTS)
-        return _requests_answer(request, caller.actor_id)
+        return _answer(request, caller.actor_id)
 
 
 class RequestsOfApiKey(Endpoint):
@@ -84,16 +86,16 @@ class RequestsOfApiKey(Endpoint):
     def get(self, request: Request, key_id: UUID) -> Response:
         """List the requests of one of the company's keys, newest first."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
-        return _requests_answer(request, api_key_of(caller.company_id, key_id).id)
+        return _answer(request, keys.read(caller.company_id, key_id).id)
 
 
-def _requests_answer(request: Request, key_id: UUID) -> Response:
-    page = logged_requests_of_key(
+def _answer(request: Request, key_id: UUID) -> Response:
+    page = request_log.read_page(
         key_id,
-        status_class=choice_parameter(request, "status_class", StatusClass),
+        status_class=parameters.choice(request, "status_class", StatusClass),
         after=page_cursor_number(request),
         limit=page_limit(request),
     )
-    return endpoint_page_answer(
-        request, paginated(page, request_record_out, lambda record: encode_cursor(record.id))
+    return answer_page(
+        request, paginated(page, record_out, lambda record: encode_cursor(record.id))
     )

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from jobs.errors import CompanyNotFound
 from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
-from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.endpoint import Endpoint, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
@@ -83,7 +83,7 @@ class SandboxClock(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the time in the sandbox, and how far it is ahead."""
-        return Response(_sandbox_clock_out(_caller_in_sandbox(request, Action.READ_COMPANY)))
+        return Response(_clock_out(_sandboxed_caller(request, Action.READ_COMPANY)))
 
 
 class AdvanceSandboxClock(Endpoint):
@@ -103,8 +103,8 @@ class AdvanceSandboxClock(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Move the sandbox's clock forward; once for each Idempotency-Key."""
-        caller = _caller_in_sandbox(request, Action.ADVANCE_CLOCK)
-        given = endpoint_body(request, ClockAdvanceIn)
+        caller = _sandboxed_caller(request, Action.ADVANCE_CLOCK)
+        given = read_body(request, ClockAdvanceIn)
         made = advance_clock(
             company_id=caller.company_id,
             seconds=given["seconds"],
@@ -113,7 +113,7 @@ class AdvanceSandboxClock(Endpoint):
         )
         counted = sandbox_events_since(caller.company_id, made.began_at)
         answer: ClockAdvanceOut = {
-            **_sandbox_clock_out(caller),
+            **_clock_out(caller),
             "id": made.id,
             "seconds": made.seconds,
             "began_at": made.began_at,
@@ -138,9 +138,9 @@ class ResetSandbox(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Put an empty sandbox with the live clock in the place of this one."""
-        caller = _caller_in_sandbox(request, Action.RESET_SANDBOX)
+        caller = _sandboxed_caller(request, Action.RESET_SANDBOX)
         try:
-            meant = UUID(endpoint_body(request, ResetIn)["company_id"])
+            meant = UUID(read_body(request, ResetIn)["company_id"])
         except ValueError:
             raise CompanyNotFound from None
         sandbox = reset_sandbox(company_id=caller.company_id, meant=meant, actor=caller.actor)
@@ -148,7 +148,7 @@ class ResetSandbox(Endpoint):
         return Response(answer)
 
 
-def _caller_in_sandbox(request: Request, action: Action) -> CompanyCaller:
+def _sandboxed_caller(request: Request, action: Action) -> CompanyCaller:
     """Return the caller, if they may take the action in a sandbox. Raises NotASandbox."""
     caller = authorize_company(caller_of(request), action)
     if not caller.is_test:
@@ -156,7 +156,7 @@ def _caller_in_sandbox(request: Request, action: Action) -> CompanyCaller:
     return caller
 
 
-def _sandbox_clock_out(caller: CompanyCaller) -> ClockOut:
+def _clock_out(caller: CompanyCaller) -> ClockOut:
     clock = read_company_clock(caller.company_id)
     return {
         "now": clock.now,

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from pipeline.api.auth import authorize_company, caller_of
-from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page, answer_read, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
@@ -26,23 +26,12 @@ from pipeline.api.problem_types import (
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.fields import AnyObject, Flag, Line, Name, Shape
 from pipeline.api.v1.outputs import Count, PageOf
-from pipeline.api.v1.tasks.shapes import (
-    LONGEST_TYPE,
-    Priority,
-    task_priority_field,
-    task_version_field,
-)
-from pipeline.database.instants import database_now
+from pipeline.api.v1.tasks.shapes import LONGEST_TYPE, Priority, priority_field, version_field
+from pipeline.database import instants
 from pipeline.domain.permissions import Action
 from pipeline.selectors.pages import encode_cursor
-from pipeline.work.schedules import (
-    Plan,
-    change_company_schedule,
-    create_company_schedule,
-    delete_company_schedule,
-    schedule_of_company,
-    schedules_of_company,
-)
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
 from tasks import registry
 from tasks.errors import BadSchedule, UnknownType
 from tasks.models import Schedule
@@ -55,9 +44,9 @@ LONGEST_ZONE = 64
 
 
 class _PlanIn(Shape):
-    version = task_version_field()
+    version = version_field()
     payload = AnyObject(required=False)
-    priority = task_priority_field()
+    priority = priority_field()
     zone = Line(max_length=LONGEST_ZONE, required=False)
     enabled = Flag(required=False)
     catch_up = Flag(required=False)
@@ -86,7 +75,7 @@ class TaskScheduleChangeIn(_PlanIn):
 _COLUMNS = {"type": "type_key", "version": "type_version"}
 
 
-def schedule_columns_of_input(given: dict[str, Any]) -> dict[str, Any]:
+def plan_columns(given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a plan from a body's."""
     return {_COLUMNS.get(name, name): value for name, value in given.items()}
 
@@ -166,13 +155,13 @@ class Schedules(Endpoint):
         """Return the company's schedules, newest first, each with its next five times."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         after, limit = page_cursor_id(request), page_limit(request)
-        page, now = schedules_of_company(company_id, after=after, limit=limit), database_now()
+        page, now = schedules.read_page(company_id, after=after, limit=limit), instants.now()
         listing = paginated(
             page,
             lambda each: schedule_out(each, now),
             lambda schedule: encode_cursor(str(schedule.id)),
         )
-        return endpoint_page_answer(request, listing)
+        return answer_page(request, listing)
 
     @describes(
         "create_schedule",
@@ -188,15 +177,15 @@ class Schedules(Endpoint):
     def post(self, request: Request) -> Response:
         """Create a schedule that starts work repeatedly: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
-        schedule = create_company_schedule(
+        schedule = schedules.create(
             company_id=caller.company_id,
-            plan=Plan(**schedule_columns_of_input(endpoint_body(request, TaskScheduleIn))),
+            plan=Plan(**plan_columns(read_body(request, TaskScheduleIn))),
             key_id=caller.key_id,
             schedule_id=idempotent_row_id(request),
             actor=caller.producer,
         )
         where = {"Location": f"{request.path}/{schedule.id}"}
-        return Response(schedule_out(schedule, database_now()), status=201, headers=where)
+        return Response(schedule_out(schedule, instants.now()), status=201, headers=where)
 
 
 class OneSchedule(Endpoint):
@@ -208,8 +197,8 @@ class OneSchedule(Endpoint):
     def get(self, request: Request, schedule_id: UUID) -> Response:
         """Return a schedule with its next five times."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        schedule = schedule_of_company(caller.company_id, schedule_id)
-        return endpoint_answer(request, schedule_out(schedule, database_now()))
+        schedule = schedules.read(caller.company_id, schedule_id)
+        return answer_read(request, schedule_out(schedule, instants.now()))
 
     @describes(
         "change_schedule",
@@ -222,20 +211,20 @@ class OneSchedule(Endpoint):
     def patch(self, request: Request, schedule_id: UUID) -> Response:
         """Change a schedule, all or nothing."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
-        schedule = change_company_schedule(
+        schedule = schedules.change(
             company_id=caller.company_id,
             schedule_id=schedule_id,
-            changes=schedule_columns_of_input(endpoint_body(request, TaskScheduleChangeIn)),
+            changes=plan_columns(read_body(request, TaskScheduleChangeIn)),
             key_id=caller.key_id,
             actor=caller.producer,
         )
-        return Response(schedule_out(schedule, database_now()))
+        return Response(schedule_out(schedule, instants.now()))
 
     @describes("delete_schedule", Tag.TASKS, Action.MANAGE_SCHEDULES, None, status=204)
     def delete(self, request: Request, schedule_id: UUID) -> Response:
         """Delete a schedule: 204. Tasks that it has started remain."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
-        delete_company_schedule(
+        schedules.delete(
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
         )
         return Response(status=204)

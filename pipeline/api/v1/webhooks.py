@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from pipeline.api import parameters
 from pipeline.api import parameters as pagination
 from pipeline.api.auth import authorize_company, caller_of
-from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page, answer_read, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
@@ -28,24 +28,16 @@ from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
 from pipeline.selectors.pages import encode_cursor
 from pipeline.webhooks import endpoints
-from pipeline.webhooks.endpoints import (
-    change_webhook_endpoint,
-    create_webhook_endpoint,
-    delete_webhook_endpoint,
-    redeliver_one_webhook,
-    rotate_endpoint_secret,
-    send_test_to_endpoint,
-    start_redelivering_webhooks,
-)
+from pipeline.webhooks.endpoints import redeliver_one, rotate_secret, send_test, start_redelivering
 from pipeline.webhooks.queue import TEST, TYPES
-from pipeline.work.tasks import task_of
+from pipeline.work.tasks import read_task
 
 
-def _webhook_types_input(**more: Any) -> Choices:
+def _types_input(**more: Any) -> Choices:
     return Choices(child=Choice(choices=list(TYPES)), **more)
 
 
-def _webhook_description_input(**more: Any) -> Line:
+def _description_input(**more: Any) -> Line:
     return Name(max_length=LONGEST_DESCRIPTION, allow_blank=True, **more)
 
 
@@ -53,16 +45,16 @@ class WebhookIn(Shape):
     """A new endpoint. Without types, it gets every event."""
 
     url = Line(max_length=LONGEST_URL)
-    description = _webhook_description_input(default="")
-    types = _webhook_types_input(default=list)
+    description = _description_input(default="")
+    types = _types_input(default=list)
 
 
 class WebhookChangeIn(Shape):
     """Changes to an endpoint. Fields that are not named stay as they are."""
 
     url = Line(max_length=LONGEST_URL, required=False)
-    description = _webhook_description_input(required=False)
-    types = _webhook_types_input(required=False)
+    description = _description_input(required=False)
+    types = _types_input(required=False)
     is_active = Flag(required=False)
 
 
@@ -209,8 +201,8 @@ class Webhooks(Endpoint):
         """Return the company's endpoints, newest first."""
         company_id = authorize_company(caller_of(request), _MANAGE).company_id
         after, limit = pagination.page_cursor_id(request), pagination.page_limit(request)
-        page = endpoints.read_webhook_endpoints(company_id, after=after, limit=limit)
-        return endpoint_page_answer(
+        page = endpoints.read_page(company_id, after=after, limit=limit)
+        return answer_page(
             request, pagination.paginated(page, webhook_out, lambda row: encode_cursor(str(row.id)))
         )
 
@@ -235,8 +227,8 @@ class Webhooks(Endpoint):
     def post(self, request: Request) -> Response:
         """Create an endpoint: 201. It gets events from now on."""
         company_id = authorize_company(caller_of(request), _MANAGE).company_id
-        given = endpoint_body(request, WebhookIn)
-        row, secret = create_webhook_endpoint(
+        given = read_body(request, WebhookIn)
+        row, secret = endpoints.create(
             company_id=company_id, endpoint_id=idempotent_row_id(request), **given
         )
         where = {"Location": f"{request.path}/{row.id}"}
@@ -249,7 +241,7 @@ class OneWebhook(Endpoint):
     @describes("get_webhook", Tag.WEBHOOKS, _MANAGE, WebhookOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID) -> Response:
         """Return an endpoint."""
-        return endpoint_answer(request, webhook_out(_own_webhook(request, webhook_id)))
+        return answer_read(request, webhook_out(_own_endpoint(request, webhook_id)))
 
     @describes(
         "change_webhook",
@@ -263,10 +255,10 @@ class OneWebhook(Endpoint):
     def patch(self, request: Request, webhook_id: UUID) -> Response:
         """Change an endpoint, all or nothing; switch it on or off."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        changed = change_webhook_endpoint(
+        changed = endpoints.change(
             company_id=caller.company_id,
             endpoint_id=webhook_id,
-            changes=endpoint_body(request, WebhookChangeIn),
+            changes=read_body(request, WebhookChangeIn),
         )
         return Response(webhook_out(changed))
 
@@ -274,7 +266,7 @@ class OneWebhook(Endpoint):
     def delete(self, request: Request, webhook_id: UUID) -> Response:
         """Delete an endpoint with its secrets: 204. Waiting deliveries are not sent."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        delete_webhook_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
+        endpoints.delete(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(status=204)
 
 
@@ -297,8 +289,8 @@ class RotateSecret(Endpoint):
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Make a new secret. The previous one also signs for 24 hours."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        endpoint_body(request, Nothing)
-        row, secret = rotate_endpoint_secret(
+        read_body(request, Nothing)
+        row, secret = rotate_secret(
             company_id=caller.company_id,
             endpoint_id=webhook_id,
             rotation_id=idempotent_row_id(request),
@@ -321,8 +313,8 @@ class TestWebhook(Endpoint):
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Send a `webhook.test`: 202 and the delivery."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        endpoint_body(request, Nothing)
-        sent = send_test_to_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
+        read_body(request, Nothing)
+        sent = send_test(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(delivery_out(sent), status=202)
 
 
@@ -339,17 +331,17 @@ class Deliveries(Endpoint):
     )
     def get(self, request: Request, webhook_id: UUID) -> Response:
         """Return the deliveries to an endpoint, newest first."""
-        type_ = parameters.text_parameter(request, "type")
+        type_ = parameters.text(request, "type")
         if type_ is not None and type_ not in (*TYPES, TEST):
             parameters.refuse_parameter("type", "Must be a type of webhooks.")
-        page = endpoints.read_webhook_deliveries(
-            _own_webhook(request, webhook_id),
-            state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
+        page = endpoints.read_deliveries(
+            _own_endpoint(request, webhook_id),
+            state=parameters.choice(request, "state", WebhookDelivery.State),
             type_=type_,
             after=pagination.page_cursor_id(request),
             limit=pagination.page_limit(request),
         )
-        return endpoint_page_answer(
+        return answer_page(
             request,
             pagination.paginated(page, delivery_out, lambda row: encode_cursor(str(row.id))),
         )
@@ -363,9 +355,9 @@ class OneDelivery(Endpoint):
     @describes("get_webhook_delivery", Tag.WEBHOOKS, _MANAGE, FullWebhookDeliveryOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Return a delivery with its body, and each attempt with its answer."""
-        delivery = endpoints.read_webhook_delivery(_own_webhook(request, webhook_id), delivery_id)
-        answer = full_delivery_out(delivery, endpoints.read_webhook_attempts([delivery.id]))
-        return endpoint_answer(request, answer)
+        delivery = endpoints.read_delivery(_own_endpoint(request, webhook_id), delivery_id)
+        answer = full_delivery_out(delivery, endpoints.read_attempts([delivery.id]))
+        return answer_read(request, answer)
 
 
 class Redeliver(Endpoint):
@@ -383,8 +375,8 @@ class Redeliver(Endpoint):
     def post(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Send a delivery again, delivered or not, under the same `webhook-id`: 202."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        endpoint_body(request, Nothing)
-        sent = redeliver_one_webhook(
+        read_body(request, Nothing)
+        sent = redeliver_one(
             company_id=caller.company_id, endpoint_id=webhook_id, delivery_id=delivery_id
         )
         return Response(delivery_out(sent), status=202)
@@ -409,17 +401,17 @@ class RedeliverFailed(Endpoint):
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Send every failed delivery again that was created since a time: 202 and the task."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        made = start_redelivering_webhooks(
+        made = start_redelivering(
             company_id=caller.company_id,
             endpoint_id=webhook_id,
-            since=endpoint_body(request, RedeliverIn)["since"],
+            since=read_body(request, RedeliverIn)["since"],
             producer=caller.producer,
         )
-        task = task_of(caller.company_id, made.id)
+        task = read_task(caller.company_id, made.id)
         where = {"Location": reverse("api_task", args=[task.id])}
         return Response(task_out(task), status=202, headers=where)
 
 
-def _own_webhook(request: Request, webhook_id: UUID) -> WebhookEndpoint:
+def _own_endpoint(request: Request, webhook_id: UUID) -> WebhookEndpoint:
     caller = authorize_company(caller_of(request), _MANAGE)
-    return endpoints.read_webhook_endpoint(caller.company_id, webhook_id)
+    return endpoints.read(caller.company_id, webhook_id)

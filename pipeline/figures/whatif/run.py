@@ -13,10 +13,11 @@ from django.db import transaction
 
 from jobs.models import Job
 from jobs.policies import policy_limits
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import EventType, Status
-from pipeline.figures.idle_seats import MissedOffer, fold_idle_seats
+from pipeline.figures import idle_seats
+from pipeline.figures.idle_seats import MissedOffer
 from pipeline.figures.whatif.simulation import (
     Change,
     LoggedEvent,
@@ -24,7 +25,7 @@ from pipeline.figures.whatif.simulation import (
     TooLong,
 )
 from pipeline.line.event_log import LogEntry
-from pipeline.line.removed_logs import log_removed_at
+from pipeline.line.removed_logs import removal_time
 from pipeline.models import Event, LastWhatIf
 from pipeline.selectors.jobs import read_job
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
@@ -139,8 +140,8 @@ def compare_rules(
     """
     happened = Simulation(log)
     happened.run(end)
-    logged = [_row_to_compare(row) for row in log if row.at <= end]
-    if [_row_to_compare(row) for row in happened.events] != logged:
+    logged = [_comparable_row(row) for row in log if row.at <= end]
+    if [_comparable_row(row) for row in happened.events] != logged:
         raise NotReproducible
     steps = len(WINDOWS) + 2
     tell(1, steps)
@@ -152,7 +153,7 @@ def compare_rules(
         tried = Simulation(log, Change(change.since, policy, change.capacity))
         tried.run(end)
         tell(done, steps)
-        return _figures_to_compare(tried, change.since, end), _first_seats(tried.events)
+        return _compared_figures(tried, change.since, end), _first_seats(tried.events)
 
     what_if, first_seats = try_rules(change.policy, 2)
     earlier, later = _compare_first_seats(
@@ -165,7 +166,7 @@ def compare_rules(
     return {
         "start": change.since.isoformat(),
         "end": end.isoformat(),
-        "happened": _figures_to_compare(happened, change.since, end),
+        "happened": _compared_figures(happened, change.since, end),
         "what_if": what_if,
         "earlier": earlier,
         "later": later,
@@ -173,14 +174,14 @@ def compare_rules(
     }
 
 
-def _row_to_compare(row: LoggedEvent | LogEntry) -> tuple[Any, ...]:
+def _comparable_row(row: LoggedEvent | LogEntry) -> tuple[Any, ...]:
     if row.application_id is None:
         return row.seq, row.at, None, None, None, None
     place = row.data.get("ticket"), row.data.get("tie")
     return row.seq, row.at, row.application_id, row.to_status, *place
 
 
-def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
+def _compared_figures(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
     offered_at: dict[UUID, datetime] = {}
     misses = []
     for event in run.events:
@@ -194,7 +195,7 @@ def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict
                 misses.append(MissedOffer(since, event.at))
         elif event.event == EventType.ACKNOWLEDGED:
             offered_at.pop(event.application_id, None)
-    (ledger,) = fold_idle_seats(run.states, misses, [start, end])
+    (ledger,) = idle_seats.fold(run.states, misses, [start, end])
     applied = {e.application_id: e.at for e in run.events if e.event == EventType.APPLIED}
     first = {who: at for who, at in _first_seats(run.events).items() if start <= at}
     waits = [(at - applied[who]).total_seconds() for who, at in first.items()]
@@ -245,7 +246,7 @@ class Rules(TypedDict, total=False):
 
 
 @task_type(key=KEY, queue="files", timeout_seconds=600, max_attempts=2, cap=1)
-def what_if_in_task(
+def answer_what_if(
     context: Context,
     owner_id: UUID,
     job_id: UUID,
@@ -266,7 +267,7 @@ def what_if_in_task(
     if why := _what_if_task_refusal(job):
         raise Discard(why)
     LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
-    end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
+    end = max(job.last_event_at, instants.now(ahead_seconds=job.clock_offset_seconds))
     since = job.created_at
     if days:
         since = max(since, end - timedelta(days=days))
@@ -287,7 +288,7 @@ def what_if_in_task(
 def _what_if_task_refusal(job: Job) -> str:
     if job.draw_at is not None:
         return "A job whose order is drawn by lot cannot be run again under other rules."
-    if log_removed_at(job):
+    if removal_time(job):
         return "The log of this job is in the archive. Whoever runs the site can put it back."
     if job.seq > MOST_EVENTS:
         return f"The log has more than {MOST_EVENTS:,} events, too many for a what-if."

@@ -34,9 +34,9 @@ from pipeline.domain.states import (
 from pipeline.figures.idle_seats import SeatState
 from pipeline.line.admission import (
     admit,
-    admit_as_verified,
+    admit_verified,
     give_missed_place_back,
-    offer_free_seat_on_admission,
+    offer_free_seat,
     pass_offered_seat,
 )
 from pipeline.line.event_log import LogEntry, parse_logged_time
@@ -44,7 +44,7 @@ from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.misses import DECIDED
 from pipeline.line.moves import make_job_move, make_move
-from pipeline.line.settle import fill_seats, settle_closed_job, settle_due
+from pipeline.line.settle import close_out_batch, fill_seats, settle_due
 from pipeline.line.sources import Memory
 from pipeline.line.write import write
 from pipeline.models import Application, PlannedSeats
@@ -171,7 +171,7 @@ class Behaviours:
     usual_review: Review
 
 
-def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
+def read_behaviours(log: Iterable[LoggedEvent]) -> Behaviours:
     """Read from a log how everyone behaved."""
     of: dict[UUID, Behaviour] = {}
     last: dict[UUID, LoggedEvent] = {}
@@ -181,10 +181,10 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
         person = of.setdefault(event.application_id, Behaviour())
         before = last.get(event.application_id)
         if before and event.event == EventType.DEADLINE_EXTENDED:
-            more = _deadline_in_behaviour(event) - _deadline_in_behaviour(before)
+            more = _logged_deadline(event) - _logged_deadline(before)
             person.extensions[len(person.answers) - 1] = (event.at - before.at, more)
             continue
-        _note_ending_of_behaviour(person, event, before)
+        _note_ending(person, event, before)
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             person.answers.append(Answer())
             person.zones.append(event.data.get(TIME_ZONE, ""))
@@ -198,9 +198,7 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
     return Behaviours(of, Answer(usual, Move.ACKNOWLEDGE if usual else None), Review(lasts))
 
 
-def _note_ending_of_behaviour(
-    person: Behaviour, event: LoggedEvent, before: LoggedEvent | None
-) -> None:
+def _note_ending(person: Behaviour, event: LoggedEvent, before: LoggedEvent | None) -> None:
     """Note how an open offer or a review ends by an event, if it does."""
     if before is None:
         return
@@ -219,7 +217,7 @@ def _move_of(event: LoggedEvent) -> Move:
     return _MOVES[EventType(event.event)]
 
 
-def _deadline_in_behaviour(event: LoggedEvent) -> datetime:
+def _logged_deadline(event: LoggedEvent) -> datetime:
     return datetime.fromisoformat(event.data["deadline"])
 
 
@@ -248,7 +246,7 @@ class Simulation:
     """
 
     def __init__(self, log: Sequence[LoggedEvent], change: Change | None = None) -> None:
-        self.behaviours: Behaviours = behaviours_in(log)
+        self.behaviours: Behaviours = read_behaviours(log)
         self.change = change
         self.line = Memory()
         self._coming: list[tuple[datetime, int, bool, Step | None]] = []
@@ -322,7 +320,7 @@ class Simulation:
             if settles:
                 settle_due(job)
         elif self._is_changed(job.now) and job.is_due:
-            settle_closed_job(job)  # else the log says when
+            close_out_batch(job)  # else the log says when
         for step in steps:
             with suppress(LineError):  # under other rules, a person may be refused
                 step(job)
@@ -457,7 +455,7 @@ def _extend(job: LockedJob, application: Application, *, more: timedelta) -> Non
 
 
 def _verify(job: LockedJob, application: Application, event: LoggedEvent) -> None:
-    admit_as_verified(job, application, actor=SYSTEM)
+    admit_verified(job, application, actor=SYSTEM)
 
 
 def _wish(job: LockedJob, application: Application, event: LoggedEvent) -> None:
@@ -469,7 +467,7 @@ def _wish(job: LockedJob, application: Application, event: LoggedEvent) -> None:
     setattr(application, name, parse_logged_time(wanted) if is_time else bool(wanted))
     entry = make_move(job, application, move)
     if move is Move.DEFER:
-        offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
+        offer_free_seat(job, application, cause_seq=entry.seq)
 
 
 def _leave(job: LockedJob, application: Application, event: LoggedEvent) -> None:

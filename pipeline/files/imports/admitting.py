@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from applicants.addresses import checked_address
-from applicants.people import find_or_create_applicants
+from applicants.people import find_or_create_people
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -31,18 +31,18 @@ from pipeline.domain.states import Actor, ActorKind
 from pipeline.files.imports.reading import read_file
 from pipeline.files.imports.results import (
     attach_references,
-    holders_of_external_ids,
+    find_external_id_holders,
     keep_imported_rows,
     keep_refused_rows,
 )
-from pipeline.files.imports.rows import ImportRow, Refusal, rows_in
+from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
 from pipeline.line.admission import admit
-from pipeline.line.lock import LockedPeople, lock_and_read_people, lock_job
+from pipeline.line.lock import LockedPeople, lock_job, read_people
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRefusal, ImportRun
-from pipeline.services.joining import lock_external_ids_of_references
+from pipeline.services.joining import lock_external_ids
 
 # About how long a batch may hold the job's lock. Other changes run between two batches.
 LOCK_SECONDS = 0.1
@@ -96,28 +96,28 @@ def admit_rows(
     again. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
-        run = lock_import_to_admit(import_id)
+        run = lock_run(import_id)
         read_file(run)
         if run.check_only and not run.finished_at:
-            admit_after_check(run)
+            forget_check(run)
     parts = FIRST_PARTS
     while True:
         try:
             run, batch = _admit_batch(import_id, parts)
         except JobNotOpen:
-            run, batch = _end_import_early(import_id), Batch([])
+            run, batch = _end_early(import_id), Batch([])
         except SandboxFull:
             full = ImportRun.Ending.JOB_FULL
-            run, batch = _end_import_early(import_id, full), Batch([])
+            run, batch = _end_early(import_id, full), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
         if is_cancelled():
             return run
-        parts = parts_to_admit(parts, batch.lock_seconds)
+        parts = next_part_count(parts, batch.lock_seconds)
 
 
-def parts_to_admit(parts: int, seconds: float) -> int:
+def next_part_count(parts: int, seconds: float) -> int:
     """Return the number of parts for the next batch, from how long this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
@@ -125,19 +125,19 @@ def parts_to_admit(parts: int, seconds: float) -> int:
 
 @transaction.atomic(durable=True)
 def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
-    run = lock_import_to_admit(import_id)
+    run = lock_run(import_id)
     batch = Batch([])
     if run.finished_at:
         return run, batch
     with connection.cursor() as cursor:
         cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
-        batch.rows = [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
+        batch.rows = [row for (part,) in cursor.fetchall() for row in decode_part(bytes(part))]
     if not batch.rows:
-        return _end_import(run, ImportRun.Ending.COMPLETE), batch
-    people = _people_to_admit(run, batch)
+        return _end(run, ImportRun.Ending.COMPLETE), batch
+    people = _find_people(run, batch)
     begun = time.perf_counter()
     job = lock_job(run.file.job_id)
-    _admit_rows_of_batch(job, batch, people, Actor(ActorKind.COMPANY, run.started_by))
+    _admit_each(job, batch, people, Actor(ActorKind.COMPANY, run.started_by))
     if batch.accepted:
         if run.admitted_seqs is not None or not run.accepted:  # else an older version began it
             run.admitted_seqs = [*(run.admitted_seqs or []), job.entries[0].seq, job.seq]
@@ -152,13 +152,13 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
     return run, batch
 
 
-def lock_import_to_admit(import_id: UUID) -> ImportRun:
+def lock_run(import_id: UUID) -> ImportRun:
     """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
 
 
-def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
+def _find_people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     """Find or create the rows' applicants, by address, before the job is locked.
 
     Raises JobNotOpen before any personal data is stored.
@@ -171,12 +171,10 @@ def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
         with suppress(ValidationError):
             if not row.refusal and checked_address(row.email) == row.email:
                 addresses.append(row.email)
-    return find_or_create_applicants(addresses)
+    return find_or_create_people(addresses)
 
 
-def _admit_rows_of_batch(
-    job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor
-) -> None:
+def _admit_each(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor) -> None:
     """Admit the rows in order, each by the same rule as a single application.
 
     Raises JobNotOpen and SandboxFull.
@@ -184,9 +182,9 @@ def _admit_rows_of_batch(
     settle_due(job)
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
-    known = lock_and_read_people(job, applicant_ids=people.values())
-    lock_external_ids_of_references([row.external_id for row in batch.rows if row.external_id])
-    holders = holders_of_external_ids(job.company_id, batch.rows)
+    known = read_people(job, applicant_ids=people.values())
+    lock_external_ids([row.external_id for row in batch.rows if row.external_id])
+    holders = find_external_id_holders(job.company_id, batch.rows)
     for row in batch.rows:
         holder = holders.get(row.external_id)
         if holder and not row.refusal and holder.is_of(row, job.id):
@@ -237,7 +235,7 @@ def _count_admitted(run: ImportRun, batch: Batch) -> None:
     run.save(update_fields=["next_row", "accepted", "already_there", "refused", "admitted_seqs"])
 
 
-def admit_after_check(run: ImportRun) -> None:
+def forget_check(run: ImportRun) -> None:
     """Forget what a check found, so that the rows of a locked import are admitted from now on."""
     ImportRefusal.objects.filter(run=run).delete()
     run.check_only, run.next_row, run.refused, run.already_there = False, 0, 0, 0
@@ -245,23 +243,23 @@ def admit_after_check(run: ImportRun) -> None:
 
 
 @transaction.atomic(durable=True)
-def _end_import_early(import_id: UUID, ending: ImportRun.Ending | None = None) -> ImportRun:
+def _end_early(import_id: UUID, ending: ImportRun.Ending | None = None) -> ImportRun:
     """End an import into a full, closed or paused job. The remaining rows stay in the file."""
-    run = lock_import_to_admit(import_id)
+    run = lock_run(import_id)
     if run.finished_at:
         return run
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     ending = ending or _ENDINGS.get(JobStatus(status))
-    return _end_import(run, ending) if ending else run  # it was opened again just now
+    return _end(run, ending) if ending else run  # it was opened again just now
 
 
-def _end_import(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
+def _end(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
     run.ending = ending
     ImportRun.objects.filter(file_id=run.file_id).update(ending=ending, finished_at=Now())
     run.refresh_from_db(fields=["finished_at"])
     return run
 
 
-def count_rows_to_admit(run: ImportRun) -> int:
+def count_remaining_rows(run: ImportRun) -> int:
     """Return the number of rows that were neither accepted nor refused."""
     return run.total_rows - run.next_row

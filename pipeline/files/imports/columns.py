@@ -22,21 +22,21 @@ _NAME_AND_ADDRESS = re.compile(r"[^<>]*<([^<>]*)>[\s;,.]*")
 _ADDRESSES = re.compile(r"[^\s<>,;|/]+@[^\s<>,;|/]+")
 
 
-def address_in_cell(cell: str) -> str:
+def extract_address(cell: str) -> str:
     """Return the address in a cell, without what programs write around it. It may be invalid.
 
     This takes off a name, angle brackets, quotation marks, `mailto:`, a separator at the end, and
     invisible characters at both ends.
     """
-    text = _without_unseen_ends(cell)
+    text = _strip_unseen(cell)
     if found := _NAME_AND_ADDRESS.fullmatch(text):
-        text = _without_unseen_ends(found[1])
+        text = _strip_unseen(found[1])
     text = text.strip(";, ")
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
     if text[:7].casefold() == "mailto:":
         text = text[7:].partition("?")[0]
-    return _without_unseen_ends(text)
+    return _strip_unseen(text)
 
 
 def has_several_addresses(text: str) -> bool:
@@ -54,7 +54,7 @@ def visible_text(text: str) -> str:
     )
 
 
-def _without_unseen_ends(text: str) -> str:
+def _strip_unseen(text: str) -> str:
     first, last = 0, len(text)
     while first < last and unicodedata.category(text[first]) in _UNSEEN:
         first += 1
@@ -158,11 +158,11 @@ class Columns:
 
     def name_in(self, cells: Sequence[str]) -> str:
         """Return the name in a row of the file."""
-        if self.full is not None and (name := cell_at(cells, self.full)):
+        if self.full is not None and (name := read_cell(cells, self.full)):
             return name
-        parts = [part for at in self.parts if (part := cell_at(cells, at))]
+        parts = [part for at in self.parts if (part := read_cell(cells, at))]
         if self.shared is not None:
-            whole = cell_at(cells, self.shared)
+            whole = read_cell(cells, self.shared)
             if {word for part in parts for word in part.split()} <= set(whole.split()):
                 return whole  # "Ana", "Ana Brown"
         return " ".join(parts)
@@ -181,7 +181,7 @@ class Columns:
         return visible_text(self.titles[at].strip())[:_TITLE_LENGTH]
 
 
-def cell_at(cells: Sequence[str], at: int) -> str:
+def read_cell(cells: Sequence[str], at: int) -> str:
     """Return a cell without surrounding blanks, or "" if the row is too short."""
     return undo_defused_csv_text(cells[at].strip()).strip() if at < len(cells) else ""
 
@@ -206,18 +206,18 @@ def find_columns(lines: Sequence[str]) -> tuple[Columns, int]:
             except csv.Error:
                 continue
             above = csv.reader(lines[first:at], delimiter=delimiter)
-            found = _columns_in_titles(titles, delimiter, row=1 + sum(1 for _ in above))
+            found = _match_titles(titles, delimiter, row=1 + sum(1 for _ in above))
             if isinstance(found, Columns):
                 return found, at + reader.line_num
             trouble = trouble or found
-    raise ImportFileRefused(what=trouble or _trouble_without_columns(lines, filled))
+    raise ImportFileRefused(what=trouble or _explain_trouble(lines, filled))
 
 
-def _columns_in_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Columns | str:
+def _match_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Columns | str:
     """Return the columns that a row names, or what is wrong with it: "" if it names none."""
     found: dict[str, list[int]] = {}
     for at, title in enumerate(titles):
-        if role := _role_of_title(title):
+        if role := _title_role(title):
             found.setdefault(role, []).append(at)
     names = [role for role in (FULL, GIVEN, MIDDLE, FAMILY) if role in found and role != MIDDLE]
     if not (names and EMAIL in found):
@@ -252,7 +252,7 @@ def _columns_in_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Co
     )
 
 
-def _role_of_title(title: str) -> str | None:
+def _title_role(title: str) -> str | None:
     """Return what a column holds, by its title."""
     if len(title) > _LONGEST_TITLE:
         return None
@@ -275,7 +275,7 @@ def _plain_title(title: str) -> str:
     return re.sub(r"[\W_]+", " ", letters.casefold()).strip()
 
 
-def _trouble_without_columns(lines: Sequence[str], filled: Sequence[int]) -> str:
+def _explain_trouble(lines: Sequence[str], filled: Sequence[int]) -> str:
     line = lines[filled[0]].strip()
     if line.startswith(("<", "{", "[")):
         kind = _("web page or XML") if line.startswith("<") else "JSON"

@@ -22,12 +22,12 @@ from pipeline.files.imports.columns import (
     HOW,
     MOST_TOP_LINES,
     Columns,
-    address_in_cell,
-    cell_at,
+    extract_address,
     find_columns,
+    read_cell,
 )
 from pipeline.files.imports.rows import ImportRow, RowReader
-from pipeline.files.stored import write_file_parts
+from pipeline.files.stored import write_parts
 from pipeline.models import ImportRun, StoredPart
 
 MOST_BYTES = 16 * 2**20
@@ -101,8 +101,8 @@ def _csv_rows(columns: Columns, lines: Iterator[str]) -> Iterator[ImportRow]:
         yield reader.read_row(
             number,
             columns.name_in(cells),
-            address_in_cell(cell_at(cells, columns.email)),
-            "" if at is None else cell_at(cells, at),
+            extract_address(read_cell(cells, columns.email)),
+            "" if at is None else read_cell(cells, at),
         )
     if not found:
         raise ImportFileRefused(what=_("The file has no rows below the column names."))
@@ -225,8 +225,8 @@ def read_file(run: ImportRun) -> None:
         return
     file, raw = run.file, StoredPart.objects.filter(file_id=run.file_id, number__lt=0)
     try:
-        columns, rows = open_csv(_bytes_of_unread_file(file.id))
-        file.rows, file.size_bytes = store_import_rows(file.id, rows)
+        columns, rows = open_csv(_unread_bytes(file.id))
+        file.rows, file.size_bytes = store_rows(file.id, rows)
     except ImportFileRefused as error:
         StoredPart.objects.filter(file_id=file.id).delete()
         ImportRun.objects.filter(file_id=file.id).update(
@@ -245,7 +245,7 @@ def read_file(run: ImportRun) -> None:
     run.refresh_from_db()
 
 
-def imports_with_unread_files() -> QuerySet[ImportRun]:
+def unread_runs() -> QuerySet[ImportRun]:
     """Return the imports that no worker has read yet, small files first."""
     return ImportRun.objects.filter(is_read=False).order_by("file__size_bytes", "file_id")
 
@@ -255,19 +255,19 @@ def unread_file_may_hold(run: ImportRun, address: str) -> bool:
 
     Searches only for the part before the @: a domain has more forms than can be listed.
     """
-    content = b"".join(_bytes_of_unread_file(run.file_id))
+    content = b"".join(_unread_bytes(run.file_id))
     text = content.decode(csv_encoding(content[:4]), errors="replace")
     whole = lower_case_address(text).translate(_QUOTING)
     return f"{address.rpartition('@')[0].translate(_QUOTING)}@" in whole
 
 
-def rows_of_unread_file(run: ImportRun) -> Iterator[ImportRow]:
+def read_unread_rows(run: ImportRun) -> Iterator[ImportRow]:
     """Yield the rows of a file as they will be imported, up to the first unreadable place."""
     with suppress(ImportFileRefused):
-        yield from read_csv_rows(_bytes_of_unread_file(run.file_id))
+        yield from read_csv_rows(_unread_bytes(run.file_id))
 
 
-def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
+def _unread_bytes(file_id: UUID) -> Iterator[bytes]:
     """Yield a stored file's bytes, one part in memory at a time."""
     parts = StoredPart.objects.filter(file_id=file_id, number__lt=0).order_by("number")
     last: int | None = None
@@ -276,7 +276,7 @@ def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
         last = part.number
 
 
-def store_import_rows(file_id: UUID, rows: Iterable[ImportRow]) -> tuple[int, int]:
+def store_rows(file_id: UUID, rows: Iterable[ImportRow]) -> tuple[int, int]:
     """Store the rows in parts, and return the numbers of rows and bytes."""
     parts: list[tuple[int, bytes]] = []
     count = number = size = 0
@@ -286,7 +286,7 @@ def store_import_rows(file_id: UUID, rows: Iterable[ImportRow]) -> tuple[int, in
         parts.append((number, data))
         count, number, size = count + len(some), number + 1, size + len(data)
         if len(parts) == PARTS_AT_ONCE:
-            write_file_parts(file_id, parts)
+            write_parts(file_id, parts)
             parts.clear()
-    write_file_parts(file_id, parts)
+    write_parts(file_id, parts)
     return count, size

@@ -16,7 +16,14 @@ from django.db.models.functions import Now
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files.exports import formatted_csv_lines, formatted_pieces
 from pipeline.files.imports.columns import visible_text
-from pipeline.files.imports.rows import LEFT_WORDS, NOT_REACHED, WORDS, ImportRow, Refusal, rows_in
+from pipeline.files.imports.rows import (
+    LEFT_WORDS,
+    NOT_REACHED,
+    WORDS,
+    ImportRow,
+    Refusal,
+    decode_part,
+)
 from pipeline.models import ApplicationReference, ImportRefusal, ImportRun, StoredPart
 from tasks.models import Status, Task
 from tasks.sql.prepared import PreparedStatement
@@ -75,27 +82,23 @@ class ImportProgress:
         return bool(self.undo_status) and self.undo_status not in _ENDED
 
 
-def progress_of_import(company_id: UUID, import_id: UUID) -> ImportProgress:
+def read_progress(company_id: UUID, import_id: UUID) -> ImportProgress:
     """Return an import of a company. Raises StoredFileNotFound."""
-    return _import_progress(
-        ImportRun.objects.filter(file_id=import_id, file__company_id=company_id)
-    )
+    return _progress(ImportRun.objects.filter(file_id=import_id, file__company_id=company_id))
 
 
-def progress_of_import_task(company_id: UUID, task_id: UUID) -> ImportProgress:
+def read_task_progress(company_id: UUID, task_id: UUID) -> ImportProgress:
     """Return the import of a task. Raises StoredFileNotFound."""
-    return _import_progress(
-        ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id)
-    )
+    return _progress(ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id))
 
 
-def imports_into_job(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
+def recent_runs(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
     """Return the last imports into a company's job, newest first."""
     runs = ImportRun.objects.filter(file__company_id=company_id, file__job_id=job_id)
     return list(runs.select_related("file").order_by("-file_id")[:limit])
 
 
-def _import_progress(runs: QuerySet[ImportRun]) -> ImportProgress:
+def _progress(runs: QuerySet[ImportRun]) -> ImportProgress:
     run = runs.select_related("file").annotate(now=Now()).first()
     if run is None:
         raise StoredFileNotFound
@@ -160,12 +163,12 @@ def keep_refused_rows(
         _KEEP_REFUSED.all(refused=json.dumps(records))
 
 
-def refusals_of_import(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
+def first_refusals(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
     """Return the first rows that an import refused, in the order of the file."""
     return list(ImportRefusal.objects.filter(run=run).order_by("row")[:limit])
 
 
-def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
+def read_refused_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     """Yield every row that was not imported: number, name, address and reason.
 
     After the end of the import, this includes rows that it did not reach. Rows come in the order of
@@ -175,7 +178,7 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
     while some := list(refusals.filter(row__gt=last)[:SLICE]):
         for refusal in some:
-            yield _refused_import_row(seen.run, refusal, refusal.row, refusal.reason)
+            yield _refused_row(seen.run, refusal, refusal.row, refusal.reason)
         last = some[-1].row
     if not seen.is_over or seen.run.check_only:
         return
@@ -183,25 +186,25 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     parts = StoredPart.objects.filter(file_id=seen.run.file_id).order_by("number")
     last = -1
     while part := parts.filter(number__gt=last).first():
-        for row in rows_in(bytes(part.data)):
-            yield _refused_import_row(seen.run, row, row.number, row.refusal or why)
+        for row in decode_part(bytes(part.data)):
+            yield _refused_row(seen.run, row, row.number, row.refusal or why)
         last = part.number
 
 
-def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
+def refusal_report(seen: ImportProgress) -> Iterator[bytes]:
     """Yield the report as CSV in UTF-8."""
-    lines = formatted_csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
+    lines = formatted_csv_lines(REPORT_COLUMNS, read_refused_rows(seen))
     yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 
 
 def first_waiting_row(run: ImportRun) -> ImportRow | None:
     """Return the first row of a read file that is not refused for itself, to show as an example."""
     part = StoredPart.objects.filter(file_id=run.file_id, number__gte=0).order_by("number").first()
-    rows = rows_in(bytes(part.data)) if part else []
+    rows = decode_part(bytes(part.data)) if part else []
     return next((row for row in rows if not row.refusal), None)
 
 
-def import_refusal_in_words(reason: str, email: str, columns: Mapping[str, Any]) -> str:
+def describe_refusal(reason: str, email: str, columns: Mapping[str, Any]) -> str:
     """Return the text of a refusal: the cell, what it holds, and the cure.
 
     `columns`: how the columns were understood, if the rows came in a file. An unknown reason, from
@@ -219,10 +222,10 @@ def import_refusal_in_words(reason: str, email: str, columns: Mapping[str, Any])
     )
 
 
-def _refused_import_row(
+def _refused_row(
     run: ImportRun, row: ImportRow | ImportRefusal, number: int, code: str
 ) -> dict[str, object]:
-    words = str(LEFT_WORDS.get(code, "")) or import_refusal_in_words(code, row.email, run.columns)
+    words = str(LEFT_WORDS.get(code, "")) or describe_refusal(code, row.email, run.columns)
     return {
         "row": number,
         "name": row.name,
@@ -289,7 +292,7 @@ class Outcome:
     words: str
 
 
-def holders_of_external_ids(company_id: UUID, rows: Iterable[ImportRow]) -> dict[str, Holder]:
+def find_external_id_holders(company_id: UUID, rows: Iterable[ImportRow]) -> dict[str, Holder]:
     """Return the company's applications that have the rows' external ids, by id."""
     ids = {row.external_id for row in rows if row.external_id}
     if not ids:
@@ -307,7 +310,7 @@ def holders_of_external_ids(company_id: UUID, rows: Iterable[ImportRow]) -> dict
 def attach_references(company_id: UUID, accepted: Sequence[tuple[ImportRow, UUID]]) -> None:
     """Attach the external ids and metadata of admitted rows.
 
-    The rows' ids must be held by `lock_external_ids_of_references`, and free. A single submission
+    The rows' ids must be held by `lock_external_ids`, and free. A single submission
     can still take one in the meantime: IntegrityError, and the batch is tried again.
     """
     by_fields: dict[tuple[str, ...], list[ApplicationReference]] = {}
@@ -345,7 +348,7 @@ def keep_imported_rows(
         _KEEP_IMPORTED.all(imported=json.dumps(records))
 
 
-def outcomes_of_import(run: ImportRun, *, after: int, limit: int) -> list[Outcome]:
+def read_outcomes(run: ImportRun, *, after: int, limit: int) -> list[Outcome]:
     """Return what became of the rows after a row, in their order. Rows not reached are missing."""
     with connection.cursor() as cursor:
         cursor.execute(_OUTCOMES, {"run": run.file_id, "after": after, "most": limit})
@@ -357,7 +360,7 @@ def outcomes_of_import(run: ImportRun, *, after: int, limit: int) -> list[Outcom
             already_there,
             external_id,
             reason,
-            import_refusal_in_words(reason, email, run.columns) if reason else "",
+            describe_refusal(reason, email, run.columns) if reason else "",
         )
         for row, application_id, already_there, reason, email, external_id in found
     ]

@@ -171,7 +171,7 @@ def _email_refusal(email: str) -> Refusal | None:
     return Refusal.BAD_EMAIL if is_bad else None
 
 
-def rows_in(part: bytes) -> list[ImportRow]:
+def decode_part(part: bytes) -> list[ImportRow]:
     """Return the rows in a stored part of lines that `as_line` made, also of an older version."""
     rows = (json.loads(line) for line in part.split(b"\n") if line)
     return [

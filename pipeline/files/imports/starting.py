@@ -14,13 +14,13 @@ from applicants.names import cleaned_name
 from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound, JobNotOpen, StoredFileNotFound
 from pipeline.domain.states import Actor
-from pipeline.files.imports.admitting import admit_after_check, lock_import_to_admit
-from pipeline.files.imports.reading import check_csv_size, check_csv_start, store_import_rows
+from pipeline.files.imports.admitting import forget_check, lock_run
+from pipeline.files.imports.reading import check_csv_size, check_csv_start, store_rows
 from pipeline.files.imports.rows import ImportRow
-from pipeline.files.stored import FILE_KEPT_DAYS, refuse_beyond_quota, write_file_parts
+from pipeline.files.stored import FILE_KEPT_DAYS, refuse_beyond_quota, write_parts
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import read_job_facts
-from pipeline.work.start import TaskRequest, check_type_to_start, limits_of_key, start_tasks
+from pipeline.work.start import TaskRequest, check_type, read_limits, start_tasks
 from tasks.enqueue import Enqueued, enqueue
 
 # Unread bytes are numbered from here on, below the parts with rows.
@@ -29,7 +29,7 @@ RAW_BYTES = 262_144
 
 
 @transaction.atomic
-def store_import(
+def store_upload(
     *,
     company_id: UUID,
     job_id: UUID,
@@ -59,12 +59,12 @@ def store_import(
         content_type="text/csv",
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
-    file.rows, file.size_bytes = store_import_rows(file.id, rows)
+    file.rows, file.size_bytes = store_rows(file.id, rows)
     is_read = file.rows > 0
     if is_read:
         file.content_type = "application/jsonl"
     else:
-        file.size_bytes = _store_import_parts(file.id, content)
+        file.size_bytes = _store_parts(file.id, content)
     refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
@@ -86,7 +86,7 @@ def _refuse_unless_open(job_id: UUID, company_id: UUID) -> None:
         raise JobNotOpen(status=job.status)
 
 
-def _store_import_parts(file_id: UUID, content: Iterable[bytes]) -> int:
+def _store_parts(file_id: UUID, content: Iterable[bytes]) -> int:
     """Store the bytes in parts, and return their number. Raises ImportFileRefused."""
     size, number, kept = 0, FIRST_RAW, b""
     for piece in content:
@@ -94,16 +94,16 @@ def _store_import_parts(file_id: UUID, content: Iterable[bytes]) -> int:
         check_csv_size(size)
         kept += piece
         if len(kept) >= RAW_BYTES:
-            number = _store_import_part(file_id, number, kept)
+            number = _store_part(file_id, number, kept)
             kept = b""
-    _store_import_part(file_id, number, kept)
+    _store_part(file_id, number, kept)
     return size
 
 
-def _store_import_part(file_id: UUID, number: int, data: bytes) -> int:
+def _store_part(file_id: UUID, number: int, data: bytes) -> int:
     if number == FIRST_RAW:
         check_csv_start(data)
-    write_file_parts(file_id, [(number, data)])
+    write_parts(file_id, [(number, data)])
     return number + 1
 
 
@@ -129,18 +129,18 @@ def start_import(
 ) -> Enqueued:
     """Store a CSV file of people, or `rows`, and start the import. If it raises, nothing is stored.
 
-    With `check_only`, a task only checks the file; `start_checked_import` starts the import.
+    With `check_only`, a task only checks the file; `start_checked` starts the import.
 
     `content` is the file in pieces, `name` its name, `actor` the member or key for the log. With a
-    `file_id`, repeating the call is harmless. Raises the errors of `store_import` and
+    `file_id`, repeating the call is harmless. Raises the errors of `store_upload` and
     `start_tasks`.
     """
-    if first := _earlier_start_of_import(company_id, file_id):
+    if first := _earlier_start(company_id, file_id):
         return first
-    check_type_to_start(IMPORT, limits_of_key(key_id))  # before reading everything
+    check_type(IMPORT, read_limits(key_id))  # before reading everything
     try:
         with transaction.atomic():
-            import_id = store_import(
+            import_id = store_upload(
                 company_id=company_id,
                 job_id=job_id,
                 name=name,
@@ -160,13 +160,13 @@ def start_import(
                 )
             StoredFile.objects.filter(id=import_id).update(task_id=task.id)
     except IntegrityError:  # another attempt was still running
-        if first := _earlier_start_of_import(company_id, file_id):
+        if first := _earlier_start(company_id, file_id):
             return first
         raise
     return task
 
 
-def _earlier_start_of_import(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
+def _earlier_start(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
     """Return the task that an earlier attempt started. File and task are committed together."""
     imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
     found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
@@ -174,7 +174,7 @@ def _earlier_start_of_import(company_id: UUID, file_id: UUID | None) -> Enqueued
 
 
 @transaction.atomic
-def start_checked_import(
+def start_checked(
     *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
 ) -> Enqueued | None:
     """Start the import of a file that has only been checked. None if it has been started.
@@ -183,14 +183,14 @@ def start_checked_import(
     `start_tasks`.
     """
     try:
-        run = lock_import_to_admit(import_id)
+        run = lock_run(import_id)
     except ImportRun.DoesNotExist:
         raise StoredFileNotFound from None
     if run.file.company_id != company_id or actor.id is None:
         raise StoredFileNotFound
     if not run.check_only or run.finished_at:
         return None
-    admit_after_check(run)
+    forget_check(run)
     ImportRun.objects.filter(file_id=import_id).update(started_by=actor.id)
     order = TaskRequest(IMPORT, {"import_id": str(import_id)})
     (task,) = start_tasks(company_id=company_id, producer=producer, requests=[order])

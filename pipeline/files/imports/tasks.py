@@ -16,14 +16,14 @@ from django.db.models.functions import Now
 from applicants.addresses import checked_address
 from pipeline.domain.errors import ImportUndoTooLate, StoredFileNotFound
 from pipeline.domain.states import Actor, ActorKind, Move, Reason, Status
-from pipeline.files.imports.admitting import admit_rows, count_rows_to_admit, lock_import_to_admit
+from pipeline.files.imports.admitting import admit_rows, count_remaining_rows, lock_run
 from pipeline.files.imports.reading import read_file
 from pipeline.files.imports.results import (
-    holders_of_external_ids,
+    find_external_id_holders,
     keep_refused_rows,
-    progress_of_import,
+    read_progress,
 )
-from pipeline.files.imports.rows import ImportRow, Refusal, rows_in
+from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
 from pipeline.files.imports.starting import CHECK, IMPORT
 from pipeline.line.lock import line_transaction, lock_job, read_locked_applications
 from pipeline.line.moves import make_move
@@ -43,7 +43,7 @@ security = logging.getLogger("security")
 PARTS_AT_ONCE = 10
 
 
-def check_import_rows(
+def check_rows(
     import_id: UUID,
     *,
     is_cancelled: Callable[[], bool] = lambda: False,
@@ -56,7 +56,7 @@ def check_import_rows(
     Raises ImportRun.DoesNotExist. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
-        run = lock_import_to_admit(import_id)
+        run = lock_run(import_id)
         read_file(run)
         if run.check_only and not run.finished_at:
             ImportRefusal.objects.filter(run=run).delete()
@@ -66,12 +66,12 @@ def check_import_rows(
     rows_checked, last_part = 0, -1
     while run.check_only and not (run.finished_at or run.checked_at or is_cancelled()):
         with transaction.atomic(durable=True):
-            run = lock_import_to_admit(import_id)
+            run = lock_run(import_id)
             if not run.check_only or run.next_row != rows_checked:
                 return run  # the import was started, or another worker checks the file
             parts = StoredPart.objects.filter(file_id=import_id, number__gt=last_part)
             some = list(parts.order_by("number")[:PARTS_AT_ONCE])
-            rows = [row for part in some for row in rows_in(bytes(part.data))]
+            rows = [row for part in some for row in decode_part(bytes(part.data))]
             if some:
                 last_part = some[-1].number
                 refused, already_there = _check_rows(run.file, rows)
@@ -95,7 +95,7 @@ def _check_rows(
     Also returns the number of those whose application is there already.
     """
     refused, sound, already_there = [], [], 0
-    holders = holders_of_external_ids(file.company_id, rows)
+    holders = find_external_id_holders(file.company_id, rows)
     for row in rows:
         found = row.refusal
         if found is None:
@@ -146,7 +146,7 @@ ORDER BY own.status <> 'WAITLIST', added.seq DESC
 _STILL_REMOVABLE = f"""SELECT id FROM ({_REMOVABLE}) removable WHERE id = ANY(%(ids)s::uuid[])"""  # noqa: S608  constants
 
 
-def start_undo_of_import(
+def start_undo(
     *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
 ) -> Enqueued | None:
     """Start to undo an import that has ended. None if it is being undone, or was.
@@ -156,10 +156,10 @@ def start_undo_of_import(
     """
     with transaction.atomic(durable=True):
         try:
-            run = lock_import_to_admit(import_id)
+            run = lock_run(import_id)
         except ImportRun.DoesNotExist:
             raise StoredFileNotFound from None
-        seen = progress_of_import(company_id, import_id)
+        seen = read_progress(company_id, import_id)
         if seen.is_being_undone or run.undo_ended_at:
             return None
         if not seen.can_undo:
@@ -169,7 +169,7 @@ def start_undo_of_import(
         ImportRun.objects.filter(file_id=import_id).update(
             undo_by=actor.id,
             undo_task_id=task.id,
-            undo_total=run.undone + len(_applications_to_undo(run)),
+            undo_total=run.undone + len(_removable_applications(run)),
             finished_at=run.finished_at or seen.now,
         )
     ids = {"company": str(company_id), "import": str(import_id)}
@@ -177,7 +177,7 @@ def start_undo_of_import(
     return task
 
 
-def undo_import(
+def undo(
     import_id: UUID,
     *,
     is_cancelled: Callable[[], bool] = lambda: False,
@@ -192,9 +192,9 @@ def undo_import(
     run = ImportRun.objects.select_related("file").get(file_id=import_id)
     if run.undo_by is None or run.undo_ended_at:
         return run
-    left = _applications_to_undo(run)
+    left = _removable_applications(run)
     while left and not is_cancelled():
-        _remove_applications_to_undo(import_id, run.file.job_id, left[:SLICE])
+        _remove_applications(import_id, run.file.job_id, left[:SLICE])
         left = left[SLICE:]
         run.refresh_from_db()
         after_batch(run)
@@ -205,11 +205,11 @@ def undo_import(
 
 
 @line_transaction
-def _remove_applications_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None:
-    run = lock_import_to_admit(import_id)
+def _remove_applications(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None:
+    run = lock_run(import_id)
     job = lock_job(job_id)
     settle_due(job, only_ends=True)
-    found = set(_applications_to_undo(run, among=ids))
+    found = set(_removable_applications(run, among=ids))
     still = [each for each in ids if each in found]
     read_locked_applications(job, still)
     actor = Actor(ActorKind.COMPANY, run.undo_by)
@@ -224,7 +224,7 @@ def _remove_applications_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UU
         ImportRun.objects.filter(file_id=import_id).update(undone=undone)
 
 
-def _applications_to_undo(run: ImportRun, *, among: Sequence[UUID] | None = None) -> list[UUID]:
+def _removable_applications(run: ImportRun, *, among: Sequence[UUID] | None = None) -> list[UUID]:
     seqs = run.admitted_seqs or []
     values: dict[str, Any] = {
         "job": run.file.job_id,
@@ -250,7 +250,7 @@ def _applications_to_undo(run: ImportRun, *, among: Sequence[UUID] | None = None
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=60, jitter_seconds=1),
 )
-def import_applications_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
+def admit_rest(context: Context, import_id: UUID) -> dict[str, Any]:
     """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
     If told to stop, it ends between two batches, and imported rows stay. The emails to these
@@ -261,9 +261,7 @@ def import_applications_in_task(context: Context, import_id: UUID) -> dict[str, 
         note = f"{run.accepted:,} accepted, {run.refused:,} refused"
         context.progress(run.next_row, run.total_rows, note)
 
-    return result_of_import_task(
-        _run_on_import(admit_rows, import_id, context, report_import_in_task)
-    )
+    return describe_result(_run_service(admit_rows, import_id, context, report_import_in_task))
 
 
 @task_type(
@@ -274,13 +272,13 @@ def import_applications_in_task(context: Context, import_id: UUID) -> dict[str, 
     memory_bytes=512 * MEBIBYTE,
     max_attempts=5,
 )
-def check_import_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
+def run_check(context: Context, import_id: UUID) -> dict[str, Any]:
     """Check a file without admitting anyone. Returns the numbers of good and refused rows."""
 
     def report_check_in_task(run: ImportRun) -> None:
         context.progress(run.next_row, run.total_rows, f"{run.refused:,} would be refused")
 
-    run = _run_on_import(check_import_rows, import_id, context, report_check_in_task)
+    run = _run_service(check_rows, import_id, context, report_check_in_task)
     return {"checked": run.next_row, "refused": run.refused, "total": run.total_rows}
 
 
@@ -293,17 +291,17 @@ def check_import_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=60, jitter_seconds=1),
 )
-def undo_import_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
+def run_undo(context: Context, import_id: UUID) -> dict[str, Any]:
     """Undo an import. Returns how many people it removed, of those who could be."""
 
     def report_undo_in_task(run: ImportRun) -> None:
         context.progress(min(run.undone, run.undo_total), max(1, run.undo_total))
 
-    run = _run_on_import(undo_import, import_id, context, report_undo_in_task)
+    run = _run_service(undo, import_id, context, report_undo_in_task)
     return {"undone": run.undone, "accepted": run.accepted}
 
 
-def _run_on_import(
+def _run_service(
     service: Callable[..., ImportRun],
     import_id: UUID,
     context: Context,
@@ -319,13 +317,13 @@ def _run_on_import(
         raise Discard("the file is no longer there") from None
 
 
-def result_of_import_task(run: ImportRun) -> dict[str, Any]:
+def describe_result(run: ImportRun) -> dict[str, Any]:
     """Return the result of the task of an import that has ended."""
     return {
         "accepted": run.accepted,
         "already_there": run.already_there,
         "refused": run.refused,
         "total": run.total_rows,
-        "left": count_rows_to_admit(run),
+        "left": count_remaining_rows(run),
         "ending": run.ending or "STOPPED",
     } | ({"trouble": run.trouble} if run.trouble else {})

@@ -31,12 +31,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scopes",
             default=list(USUAL_SCOPES),
-            type=_scopes_of_created_key,
+            type=_parse_scopes,
             help="any of read, write, applicant-tokens (default: read,write)",
         )
         parser.add_argument(
             "--tasks",
-            type=_types_for_created_key,
+            type=_parse_types,
             metavar="all|none|TYPE,TYPE",
             help="task types it may start, such as demo.sleep,log.export (default: all)",
         )
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         self.stdout.write(key)
 
 
-def _scopes_of_created_key(text: str) -> list[Scope]:
+def _parse_scopes(text: str) -> list[Scope]:
     try:
         return [Scope(word.strip()) for word in text.split(",")]
     except ValueError:
@@ -92,7 +92,7 @@ def _scopes_of_created_key(text: str) -> list[Scope]:
         ) from None
 
 
-def _types_for_created_key(text: str) -> list[str] | None:
+def _parse_types(text: str) -> list[str] | None:
     """Parse a list of task types; None means all."""
     if text in ("all", "none"):
         return None if text == "all" else []

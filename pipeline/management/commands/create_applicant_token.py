@@ -7,8 +7,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from applicants.people import find_or_create_applicant
-from applicants.tokens import TOKEN_LIFETIME, issue_token_to_applicant
+from applicants import tokens
+from applicants.people import find_or_create_person
+from applicants.tokens import TOKEN_LIFETIME
 
 
 class Command(BaseCommand):
@@ -23,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *, email: str, **_: Any) -> None:
         try:
-            applicant = find_or_create_applicant(email)
+            applicant = find_or_create_person(email)
         except ValidationError:
             raise CommandError(f"{email!r} is not an email address.") from None
-        self.stdout.write(issue_token_to_applicant(applicant))
+        self.stdout.write(tokens.issue(applicant))

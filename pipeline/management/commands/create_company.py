@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs.accounts import has_staff_account
+from jobs.accounts import is_staff_address
 from jobs.companies import create_company
 from jobs.errors import BadName, BadPassword
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *, name: str, owner: str, password_stdin: bool, **_: Any) -> None:
         password = sys.stdin.readline().rstrip("\n") if password_stdin else None
-        keeps_password = password_stdin and has_staff_account(owner)
+        keeps_password = password_stdin and is_staff_address(owner)
         try:
             company = create_company(name=name, owner_email=owner, password=password)
         except BadName as error:

@@ -18,41 +18,41 @@ from pipeline.management.doctor import (
     machine_findings,
     site_findings,
 )
-from pipeline.management.doctor.address_findings import address_findings
+from pipeline.management.doctor.address_findings import check_address
 from pipeline.management.doctor.findings import Finding, Level, found_problem
 from pipeline.wording.english import count
 
 Check = Callable[[], Iterable[Finding]]
 
 ALWAYS: dict[str, Check] = {
-    "settings": site_findings.site_settings_findings,
-    "secrets": machine_findings.machine_secret_findings,
-    "static files": machine_findings.machine_static_file_findings,
-    "time zones": machine_findings.machine_time_zone_findings,
-    "disk": machine_findings.machine_disk_findings,
-    "anchors": anchor_findings.anchor_file_findings,
+    "settings": site_findings.check_settings,
+    "secrets": machine_findings.check_secrets,
+    "static files": machine_findings.check_static_files,
+    "time zones": machine_findings.check_time_zones,
+    "disk": machine_findings.check_disks,
+    "anchors": anchor_findings.check_file,
 }
 # Left out if the database cannot be reached.
 IN_DATABASE: dict[str, Check] = {
-    "server": database_findings.database_server_findings,
-    "pooler": database_findings.database_pooler_findings,
-    "replica": database_findings.database_replica_findings,
-    "notifications": database_findings.database_notification_findings,
-    "clock": database_findings.database_clock_findings,
-    "migrations": database_findings.database_migration_findings,
+    "server": database_findings.check_server,
+    "pooler": database_findings.check_pooler,
+    "replica": database_findings.check_replica,
+    "notifications": database_findings.check_notifications,
+    "clock": database_findings.check_clock,
+    "migrations": database_findings.check_migrations,
 }
 # Left out as well if migrations are missing, because they read the tables.
 IN_TABLES: dict[str, Check] = {
-    "roles": database_findings.database_role_findings,
-    "log": database_findings.database_trigger_findings,
-    "workers": background_findings.background_worker_findings,
-    "line": background_findings.background_settlement_findings,
-    "tasks": background_findings.background_task_findings,
-    "anchors": anchor_findings.anchor_findings,  # in the place of the one above
-    "archive": archive_findings.archive_findings,
-    "devices": site_findings.site_device_findings,
-    "receipts": site_findings.site_receipt_key_findings,
-    "web servers": background_findings.background_web_server_findings,
+    "roles": database_findings.check_roles,
+    "log": database_findings.check_triggers,
+    "workers": background_findings.check_workers,
+    "line": background_findings.check_settlement,
+    "tasks": background_findings.check_tasks,
+    "anchors": anchor_findings.check,  # in the place of the one above
+    "archive": archive_findings.check,
+    "devices": site_findings.check_devices,
+    "receipts": site_findings.check_receipt_keys,
+    "web servers": background_findings.check_web_servers,
     **activity_findings.CHECKS,
 }
 CAN_BE_SKIPPED = list(dict.fromkeys([*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]))
@@ -75,10 +75,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
     def handle(self, *, url: str, send_to: str, skip: list[str], json: bool, **_: Any) -> None:
-        found = list(doctor_command_findings(url=url, send_to=send_to, skip=skip))
+        found = list(collect(url=url, send_to=send_to, skip=skip))
         problems = [finding for _, finding in found if finding.level is Level.PROBLEM]
         if json:
-            self.stdout.write(doctor_command_json(found))
+            self.stdout.write(render_json(found))
         else:
             self.print_findings(found)
         if problems:
@@ -98,19 +98,17 @@ class Command(BaseCommand):
                 self.stdout.write(f"{'':24}{finding.advice}")
 
 
-def doctor_command_findings(
-    *, url: str, send_to: str, skip: Collection[str]
-) -> Iterable[tuple[str, Finding]]:
+def collect(*, url: str, send_to: str, skip: Collection[str]) -> Iterable[tuple[str, Finding]]:
     """Yield each check's name with its findings. A check that fails is a problem itself."""
-    checks = ALWAYS | {"email": partial(site_findings.site_email_findings, send_to=send_to)}
-    reached = list(database_findings.database_connection_findings())
+    checks = ALWAYS | {"email": partial(site_findings.check_emails, send_to=send_to)}
+    reached = list(database_findings.check_connection())
     yield from (("database", finding) for finding in reached)
     if all(finding.level is Level.OK for finding in reached):
         checks |= IN_DATABASE
-        if not database_findings.missing_migrations_for_health():
+        if not database_findings.missing_migrations():
             checks |= IN_TABLES
     if url:
-        checks["address"] = partial(address_findings, url)
+        checks["address"] = partial(check_address, url)
     for name, check in checks.items():
         if name in skip:
             continue
@@ -121,7 +119,7 @@ def doctor_command_findings(
             yield name, found_problem(text, "Correct what the error names, or report it.")
 
 
-def doctor_command_json(found: list[tuple[str, Finding]]) -> str:
+def render_json(found: list[tuple[str, Finding]]) -> str:
     """Return the findings as JSON, for programs."""
     rows = [
         {"check": name, "level": each.level, "message": each.text, "advice": each.advice}

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.commands import migrate
 
-from pipeline.database.roles import in_migrating_role
+from pipeline.database import roles
 
 
 class Command(migrate.Command):
@@ -15,5 +15,5 @@ class Command(migrate.Command):
 
         The checks before it connect too, and the application's role may not exist yet.
         """
-        with in_migrating_role():
+        with roles.migrating():
             return super().execute(*args, **options)

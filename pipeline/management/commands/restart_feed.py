@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
-from pipeline.database.roles import in_migrating_role
+from pipeline.database import roles
 
 _STATE = """
 SELECT greatest((SELECT max(txid) FROM pipeline_event),
@@ -34,7 +34,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        with in_migrating_role(), transaction.atomic(), connection.cursor() as cursor:
+        with roles.migrating(), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE pipeline_event, pipeline_change IN SHARE ROW EXCLUSIVE MODE")
             cursor.execute(_STATE)
             last, place, oldest = cursor.fetchone()

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
-from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
+from tasks.listen import TransactionPooler, refuse_pooled_address
 from tasks.loop import run_forever
 from tasks.parent import end_with_supervisor
 
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         if not SHORTEST <= interval <= LONGEST:
             raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
         try:
-            refuse_to_listen_at_pooled_address()
+            refuse_pooled_address()
         except TransactionPooler as error:
             raise CommandError(str(error)) from error
         worker = DecayWorker(longest_rest_seconds=min(interval, HEARTBEAT_SECONDS))
@@ -66,7 +66,7 @@ class Command(BaseCommand):
                     )
             else:
                 end_with_supervisor()
-                with run_decay_with_moving_job(moving_job):
+                with keep_moving(moving_job):
                     run_forever(
                         worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources
                     )
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             worker.close()
 
 
-def run_decay_with_moving_job(job_id: UUID | None) -> AbstractContextManager[object]:
+def keep_moving(job_id: UUID | None) -> AbstractContextManager[object]:
     """Return the moving job of the demo as a context, or one that does nothing."""
     if job_id is None:
         return nullcontext()

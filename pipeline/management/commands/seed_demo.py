@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from pipeline.config.demo_addresses import COMPANY, OWNER
-from pipeline.management.demo.seed import seed_demo_company
+from pipeline.management.demo import seed
 
 
 class Command(BaseCommand):
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        demo = seed_demo_company()
+        demo = seed.create_missing()
         self.stdout.write(
             f"Demo: {COMPANY}, company {demo.company_id}\n"
             f"The job that moves while `up` runs: {demo.job_id}\n"

@@ -16,7 +16,7 @@ from django.db import DatabaseError
 
 from pipeline.database.errors import ClusterError
 from pipeline.management.api_client import ApiClient, Refused
-from pipeline.management.demo.seed import seed_demo_company
+from pipeline.management.demo import seed
 
 MOST_TASKS, LONGEST_SPAN_SECONDS = 10_000, 3_600.0
 BATCH, PAGE = 100, 200
@@ -35,11 +35,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--count", type=_parse_submit_count, default=100, help="number of tasks (%(default)s)"
+            "--count", type=_parse_count, default=100, help="number of tasks (%(default)s)"
         )
         parser.add_argument(
             "--within",
-            type=_parse_submit_span,
+            type=_parse_span,
             default=10.0,
             metavar="SECONDS",
             help="seconds over which their due times are spread (%(default)s)",
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *, count: int, within: float, url: str, key: str | None, **_: Any) -> None:
         try:
-            key = key or seed_demo_company().api_key
+            key = key or seed.create_missing().api_key
         except (DatabaseError, ClusterError) as error:
             raise CommandError(f"Without --key, this needs the database: {error}") from None
         try:
@@ -141,13 +141,13 @@ def _read_submitted(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _parse_submit_count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_TASKS:
         raise ArgumentTypeError(f"must be 1 to {MOST_TASKS}, not {text!r}")
     return int(text)
 
 
-def _parse_submit_span(text: str) -> float:
+def _parse_span(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

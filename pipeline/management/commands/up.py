@@ -18,9 +18,11 @@ from django.db import OperationalError, connection, connections
 from pipeline.config import env
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, demo_address
 from pipeline.database.errors import ClusterError
-from pipeline.management.demo.seed import Demo, seed_demo_company
-from pipeline.management.keep_up import HOST, Plan, exec_keep_up, stop_keep_up
-from pipeline.management.supervisor import Program, install_supervisor_handler
+from pipeline.management import keep_up
+from pipeline.management.demo import seed
+from pipeline.management.demo.seed import Demo
+from pipeline.management.keep_up import HOST, Plan
+from pipeline.management.supervisor import Program, install_stop_handler
 from pipeline.web import addresses
 from tasks.advisory_locks import PREPARE_DATABASE
 
@@ -64,19 +66,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add --port and --no-demo."""
-        parser.add_argument("--port", type=port_for_up, default=DEFAULT_PORT, help=PORT_HELP)
+        parser.add_argument("--port", type=parse_port, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Prepare everything, then become `keep_up`. Raises CommandError if the port is taken."""
-        install_supervisor_handler(stop_keep_up)
-        with open_port_for_up(port) as listener:
-            set_site_url_for_up(port)
+        install_stop_handler(keep_up.stop)
+        with open_port(port) as listener:
+            set_site_url(port)
             demo = self.prepare(no_demo=no_demo)
             cluster = settings.EMBEDDED_POSTGRES
-            exec_keep_up(
+            keep_up.exec_plan(
                 Plan(
-                    programs_for_up(listener, demo),
+                    list_programs(listener, demo),
                     folder=str(settings.BASE_DIR),
                     port=port,
                     welcome=self.welcome(port, demo),
@@ -90,10 +92,10 @@ class Command(BaseCommand):
         self.stdout.write(
             "Preparing the database and the demo (the first time takes about 20 seconds) ..."
         )
-        connect_database_for_up()
-        with one_up_at_a_time():
+        connect_database()
+        with sole_instance():
             call_command("migrate", interactive=False, verbosity=0)
-            demo = None if no_demo else seed_demo_company()
+            demo = None if no_demo else seed.create_missing()
         connections.close_all()
         return demo
 
@@ -111,7 +113,7 @@ class Command(BaseCommand):
                 DEMO.format(
                     demo=demo,
                     site=site,
-                    links=demo_links_for_up(site),
+                    links=demo_links(site),
                     owner=OWNER,
                     password=demo.password or CHANGED,
                     applicant=demo_address(APPLICANT),
@@ -120,7 +122,7 @@ class Command(BaseCommand):
         return "\n".join([*lines, "\nCtrl-C stops everything."])
 
 
-def demo_links_for_up(site: str) -> str:
+def demo_links(site: str) -> str:
     """Return the sign-in links of the demo; an empty string with a separate database."""
     if settings.EMBEDDED_POSTGRES is None:
         return ""
@@ -133,7 +135,7 @@ def demo_links_for_up(site: str) -> str:
     )
 
 
-def port_for_up(text: str) -> int:
+def parse_port(text: str) -> int:
     """Parse a port. Raises ArgumentTypeError if it is not one."""
     with suppress(ValueError):
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
@@ -141,7 +143,7 @@ def port_for_up(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text} is not a port (1 to {HIGHEST_PORT})")
 
 
-def set_site_url_for_up(port: int) -> None:
+def set_site_url(port: int) -> None:
     """Point links in emails to the port in use, for this process and the programs it starts.
 
     A SITE_URL that is already set is kept, because the site is then behind a proxy. With the
@@ -154,7 +156,7 @@ def set_site_url_for_up(port: int) -> None:
 
 
 @contextmanager
-def open_port_for_up(port: int) -> Iterator[socket.socket]:
+def open_port(port: int) -> Iterator[socket.socket]:
     """Open the port before anything else starts, so that no other program takes it."""
     try:
         listener = socket.create_server((HOST, port), backlog=BACKLOG)
@@ -167,7 +169,7 @@ def open_port_for_up(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def programs_for_up(listener: socket.socket, demo: Demo | None) -> list[Program]:
+def list_programs(listener: socket.socket, demo: Demo | None) -> list[Program]:
     """List the programs: web, on the open port, and the workers.
 
     The demo's invented people get emails, which must not leave this machine. So they move only
@@ -185,7 +187,7 @@ def programs_for_up(listener: socket.socket, demo: Demo | None) -> list[Program]
     ]
 
 
-def connect_database_for_up() -> None:
+def connect_database() -> None:
     """Connect to the database. Raises CommandError with the reason in one sentence."""
     try:
         connection.ensure_connection()
@@ -195,7 +197,7 @@ def connect_database_for_up() -> None:
 
 
 @contextmanager
-def one_up_at_a_time() -> Iterator[None]:
+def sole_instance() -> Iterator[None]:
     """Wait, without a time limit, for any other `up` that is preparing the same database."""
     holder = connection.copy()  # migrating changes the role of the usual connection
     try:

@@ -11,11 +11,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
-from pipeline.audit.anchor_comparison import problems_with_anchors
+from pipeline.audit import anchor_comparison
 from pipeline.audit.anchors import BadAnchors
-from pipeline.audit.archive import count_missing_in_archive, problems_with_archive
+from pipeline.audit.archive import count_missing_archives, find_archive_problems
 from pipeline.audit.verify import verify_job
-from pipeline.database.replica import primary_without_replica
+from pipeline.database import replica
 from pipeline.domain.errors import JobNotFound, LogArchived
 from pipeline.models import RemovedLog
 from pipeline.wording.english import count
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         archive: Path | None,
         **_: Any,
     ) -> None:
-        with primary_without_replica():  # a sound replica says nothing about what the primary holds
+        with replica.primary_only():  # a sound replica says nothing about what the primary holds
             failures = [self._verify_logs(job_ids, archive)]
             if anchors:
                 failures.append(self._compare_log_with_anchors(anchors, key, job_ids, archive))
@@ -68,7 +68,7 @@ class Command(BaseCommand):
     ) -> str:
         """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
-            compared, problems = problems_with_anchors(
+            compared, problems = anchor_comparison.compare(
                 anchors, key, job_ids=job_ids, archive=archive
             )
         except BadAnchors as error:
@@ -84,13 +84,13 @@ class Command(BaseCommand):
         """Verify the archived logs; return the failure, or "" if there is none."""
         if not folder.is_dir():
             return f"There is no folder {folder}."
-        files, problems = problems_with_archive(folder, job_ids=job_ids)
+        files, problems = find_archive_problems(folder, job_ids=job_ids)
         for problem in problems:
             self.stdout.write(problem)
         if problems:
             return f"{len(problems)} of {files} archived logs do not agree: {problems[0]}"
         days = settings.ARCHIVE_AFTER_DAYS + NIGHTS
-        if not job_ids and (missing := count_missing_in_archive(folder, after_days=days)):
+        if not job_ids and (missing := count_missing_archives(folder, after_days=days)):
             self.stdout.write(self.style.WARNING(f"{count(missing, 'closed job')} not in it yet."))
         self.stdout.write(
             self.style.SUCCESS(

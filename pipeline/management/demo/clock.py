@@ -15,8 +15,7 @@ from datetime import datetime
 
 from django.db import connection, transaction
 
-from pipeline.database.instants import database_now
-from pipeline.database.roles import in_migrating_role
+from pipeline.database import instants, roles
 from tasks.sql.prepared import PreparedStatement
 
 _CLOCKS = ("clock_timestamp", "statement_timestamp", "transaction_timestamp", "now")
@@ -33,7 +32,7 @@ class SimulatedClock:
     """Clock of one transaction. `end` is the real time at its start, which it cannot pass."""
 
     def __init__(self) -> None:
-        self.end = database_now()
+        self.end = instants.now()
         self._now: datetime | None = None
 
     def set(self, moment: datetime) -> None:
@@ -48,12 +47,12 @@ class SimulatedClock:
 
 
 @contextmanager
-def simulated_clock() -> Iterator[SimulatedClock]:
+def simulated_time() -> Iterator[SimulatedClock]:
     """Run the block in one transaction, under a clock that the block sets.
 
     Everything in it is committed together, or nothing. Services nest in it as in a test.
     """
-    with in_migrating_role():
+    with roles.migrating():
         connection.ensure_connection()
         transaction.set_autocommit(False)
         try:

@@ -33,23 +33,23 @@ CONTESTS = (
 )
 
 
-def plan_contests(job: JobPast) -> None:
+def plan(job: JobPast) -> None:
     """Plan the contests of a job, each about the last person who was not selected by then."""
     for number, each in enumerate(CONTESTS):
-        job.plan_at(each.asked_days_ago, record_contest, job=job, text=each.text)
+        job.plan_at(each.asked_days_ago, record, job=job, text=each.text)
         if each.answered_days_ago is not None:
             values = {"number": number, "text": each.answer_text}
-            job.plan_at(each.answered_days_ago, record_contest_answer, job=job, **values)
+            job.plan_at(each.answered_days_ago, record_answer, job=job, **values)
 
 
-def record_contest(*, job: JobPast, text: str) -> None:
+def record(*, job: JobPast, text: str) -> None:
     """Let the last person who was not selected ask to look again, at the simulated time."""
     rejected = Application.objects.filter(job_id=job.job_id, outcome=Outcome.REJECTED)
     last = rejected.filter(contests=None).latest("ended_at")
     contest(application_id=last.id, text=text, actor=Actor(ActorKind.APPLICANT, last.applicant_id))
 
 
-def record_contest_answer(*, job: JobPast, number: int, text: str) -> None:
+def record_answer(*, job: JobPast, number: int, text: str) -> None:
     """Give the person of a contest the place back. The answer is not by the member who decided."""
     asked = Contest.objects.filter(job_id=job.job_id).order_by("seq")[number]
     answer_contest(

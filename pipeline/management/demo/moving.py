@@ -12,10 +12,10 @@ from uuid import UUID
 
 from django.db import DatabaseError, connection
 
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from jobs.models import JobStatus
 from pipeline.config.demo_addresses import demo_address
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, Outcome, Reason, Status
 from pipeline.management.demo.plans import FIRST_NAMES, LAST_NAMES, MOVING
@@ -64,7 +64,7 @@ class MovingJob:
 
     def step(self) -> None:
         """Do the first act that is due now: answer, decide, leave or apply."""
-        facts, now = read_job_facts(self.job_id), database_now()
+        facts, now = read_job_facts(self.job_id), instants.now()
         if facts.status != JobStatus.OPEN:
             return
         live = Application.objects.filter(job_id=self.job_id).exclude(status=Status.INACTIVE)
@@ -76,7 +76,7 @@ class MovingJob:
                     waiting < MOST_WAITING and self._chance.random() < 1 / MOST_WAITING
                 ):
                     name = f"{self._chance.choice(FIRST_NAMES)} {self._chance.choice(LAST_NAMES)}"
-                    person_id = find_or_create_applicant(demo_address(name)).id
+                    person_id = find_or_create_person(demo_address(name)).id
                     actor = Actor(ActorKind.APPLICANT, person_id)
                     apply(job_id=self.job_id, applicant_id=person_id, name=name, actor=actor)
 

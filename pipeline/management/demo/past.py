@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from jobs.models import JobStatus
 from pipeline.config.demo_addresses import demo_address
 from pipeline.domain.errors import LineError
@@ -140,7 +140,7 @@ class JobPast:
 
     def add_person(self, name: str, *, left_alone: bool = False) -> None:
         """Let a person apply. One who is `left_alone` reacts to nothing and is not decided on."""
-        person = find_or_create_applicant(demo_address(name))
+        person = find_or_create_person(demo_address(name))
         actor = Actor(ActorKind.APPLICANT, person.id)
         made = apply(job_id=self.job_id, applicant_id=person.id, name=name, actor=actor)
         if left_alone:
@@ -179,7 +179,7 @@ class JobPast:
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             window = self._plan.policy.acknowledgment_window_seconds
             answer = event.at + timedelta(seconds=window * min(chance.expovariate(5), 0.95))
-            answer, roll = _next_past_working_moment(answer, WAKING_HOURS, chance), chance.random()
+            answer, roll = _next_working_moment(answer, WAKING_HOURS, chance), chance.random()
             if roll < self._plan.confirming:
                 self._plan_act(answer, acknowledge, event)
             elif roll < self._plan.confirming + WITHDRAWING / 2:
@@ -187,15 +187,13 @@ class JobPast:
         elif event.to_status == Status.ACTIVE:
             end = event.at + timedelta(days=chance.uniform(0.5, self._plan.review_days))
             if chance.random() < WITHDRAWING:
-                self._plan_act(
-                    _next_past_working_moment(end, WAKING_HOURS, chance), withdraw, event
-                )
+                self._plan_act(_next_working_moment(end, WAKING_HOURS, chance), withdraw, event)
             else:
-                end = _next_past_working_moment(end, OFFICE_HOURS, chance, weekends=False)
+                end = _next_working_moment(end, OFFICE_HOURS, chance, weekends=False)
                 self._acts.plan(end, lambda: self.do(self.decide, event.application_id))
         elif event.event == EventType.APPLIED and chance.random() < WITHDRAWING:
             end = event.at + timedelta(days=chance.uniform(1, 15))
-            self._plan_act(_next_past_working_moment(end, WAKING_HOURS, chance), withdraw, event)
+            self._plan_act(_next_working_moment(end, WAKING_HOURS, chance), withdraw, event)
 
     def _plan_act(self, moment: datetime, service: Callable[..., object], event: News) -> None:
         actor = Actor(ActorKind.APPLICANT, event.applicant_id)
@@ -222,7 +220,7 @@ class JobPast:
         )
 
 
-def _next_past_working_moment(
+def _next_working_moment(
     moment: datetime, hours: tuple[int, int], chance: Random, *, weekends: bool = True
 ) -> datetime:
     """Return a time, or one in the first two hours of the next day that people act on."""

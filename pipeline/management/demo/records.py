@@ -10,14 +10,16 @@ from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
 from pipeline.config.demo_addresses import demo_address
-from pipeline.figures.reports import KEY, make_weekly_report, report_schedule_id
+from pipeline.figures import reports
+from pipeline.figures.reports import KEY
 from pipeline.figures.series import Week
 from pipeline.files.imports.admitting import admit_rows
 from pipeline.files.imports.starting import start_import
-from pipeline.files.imports.tasks import result_of_import_task
+from pipeline.files.imports.tasks import describe_result
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.models import StoredFile
-from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
 from tasks.models import Status as TaskStatus
 from tasks.models import Task
@@ -33,7 +35,7 @@ _REFUSED_ROWS = (
 IMPORTS = ((5.1, "spring-fair.csv", 14, ()), (2.2, "referrals.csv", 9, _REFUSED_ROWS))
 
 
-def record_import_in_past(
+def import_people(
     *, job: JobPast, file_name: str, people: list[str], more: tuple[str, ...] = ()
 ) -> None:
     """Import people at the simulated time, in this process.
@@ -61,24 +63,24 @@ def record_import_in_past(
         finished_at=Now(),
         status=TaskStatus.SUCCEEDED,
         attempt=1,
-        result=result_of_import_task(run),
+        result=describe_result(run),
     )
 
 
-def plan_records_of_reports(acts: PastActs, job: JobPast) -> None:
+def plan_reports(acts: PastActs, job: JobPast) -> None:
     """Plan the reports of the last weeks, each for the Monday morning after its week."""
     week = Week.last_whole(acts.clock.end, "UTC")
     for back in range(REPORTS):
         monday = week.end - timedelta(weeks=back)
         acts.plan(
             min(monday + timedelta(hours=8), acts.clock.end - timedelta(seconds=1)),
-            lambda: make_weekly_report(job_id=job.job_id, company_id=job.company_id),
+            lambda: reports.make(job_id=job.job_id, company_id=job.company_id),
         )
 
 
-def record_report_schedule(job: JobPast) -> None:
+def add_report_schedule(job: JobPast) -> None:
     """Schedule a job's weekly reports, as its page does."""
-    create_company_schedule(
+    schedules.create(
         company_id=job.company_id,
         plan=Plan(
             name="Weekly report of Shipwright",
@@ -86,12 +88,12 @@ def record_report_schedule(job: JobPast) -> None:
             type_key=KEY,
             payload={"job_id": str(job.job_id), "zone": "UTC"},
         ),
-        schedule_id=report_schedule_id(job.job_id),
+        schedule_id=reports.schedule_id(job.job_id),
         actor=f"member:{job.staff.id}",
     )
 
 
-def record_failing_task(company_id: UUID, staff_id: UUID) -> None:
+def start_failing_task(company_id: UUID, staff_id: UUID) -> None:
     """Start a task that fails until it is a dead letter, where companies may start such tasks."""
     order = TaskRequest("demo.sleep", {"then": "fail", "label": "An example of a failure"})
     with suppress(WorkError):

@@ -17,18 +17,18 @@ from uuid import UUID, uuid5
 from django.db import connection
 from django.db.models.functions import Now
 
-from applicants.people import find_or_create_applicant
-from jobs.accounts import set_first_account_password
+from applicants.people import find_or_create_person
+from jobs import keys
+from jobs.accounts import set_first_password
 from jobs.companies import create_company
-from jobs.keys import create_api_key, find_api_key
 from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, User
-from jobs.team import add_team_member
+from jobs.team import add_member
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.line.write import unregister_follow_up
-from pipeline.management.demo.clock import simulated_clock
-from pipeline.management.demo.contests import plan_contests
+from pipeline.management.demo import contests
+from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
@@ -46,13 +46,14 @@ from pipeline.management.demo.plans import (
 )
 from pipeline.management.demo.records import (
     IMPORTS,
-    plan_records_of_reports,
-    record_failing_task,
-    record_import_in_past,
-    record_report_schedule,
+    add_report_schedule,
+    import_people,
+    plan_reports,
+    start_failing_task,
 )
 from pipeline.management.demo.webhooks import PastWebhooks
-from pipeline.notifications.outbox import outbox_tasks, start_outbox
+from pipeline.notifications import outbox
+from pipeline.notifications.outbox import email_tasks
 from pipeline.services.jobs import create_job
 from pipeline.services.joining import apply
 from pipeline.services.turns import acknowledge
@@ -75,17 +76,17 @@ class Demo:
     password: str
 
 
-def seed_demo_company() -> Demo:
+def create_missing() -> Demo:
     """Create the missing parts of the demo. Existing parts keep people's changes."""
     is_new = _seeded_company(COMPANIES[0]) is None
     if any(_seeded_company(plan) is None for plan in COMPANIES):
-        seed_missing_companies()
+        write_missing_companies()
     company = Company.objects.filter(memberships__user__email=OWNER).earliest("created_at")
     staff_id = User.objects.get(email=OWNER).id
     staff = Actor(ActorKind.COMPANY, staff_id)
     if is_new:
-        record_failing_task(company.id, staff_id)
-    moving, story = (seed_live_job(job, company, staff) for job in (MOVING, STORY))
+        start_failing_task(company.id, staff_id)
+    moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     key, password = _seeded_api_key(company), _seeded_password(company)
     return Demo(company.id, moving, story, key, password)
 
@@ -105,26 +106,26 @@ def _seeded_company(plan: PlannedCompany) -> Company | None:
     return Company.objects.filter(memberships__user__email=plan.owner).first()
 
 
-def seed_missing_companies() -> None:
+def write_missing_companies() -> None:
     """Write the past of the missing companies, all of it in one transaction.
 
     No email is derived from it, because nobody needs one about last month.
     """
-    with simulated_clock() as clock, seed_without_emails():
+    with simulated_time() as clock, silenced_emails():
         clock.set(clock.end - timedelta(weeks=WEEKS, hours=1))
         with connection.cursor() as cursor:  # two commands at once would make two demos
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEED_DEMO])
-        acts, newcomers = PastActs(clock), names_to_seed()
+        acts, newcomers = PastActs(clock), random_names()
         past: dict[str, JobPast] = {}
         for plan in COMPANIES:
             if _seeded_company(plan) is None:
-                past |= seed_planned_company(acts, plan, newcomers)
+                past |= create_planned_company(acts, plan, newcomers)
         if SHIPWRIGHT.posting.title in past:
-            seed_extras_of_first_company(acts, past, newcomers)
+            plan_extras(acts, past, newcomers)
         acts.play()
 
 
-def seed_planned_company(
+def create_planned_company(
     acts: PastActs, plan: PlannedCompany, newcomers: Iterator[str]
 ) -> dict[str, JobPast]:
     """Create a company with its team, and plan the past of its jobs, by title."""
@@ -132,7 +133,7 @@ def seed_planned_company(
     Company.objects.filter(id=company.id).update(created_at=Now())
     company.refresh_from_db()
     for email, role in plan.colleagues:
-        add_team_member(company_id=company.id, email=email, role=role)
+        add_member(company_id=company.id, email=email, role=role)
     staff_id = User.objects.get(email=plan.owner).id
     return {
         job.posting.title: JobPast(
@@ -147,17 +148,15 @@ def seed_planned_company(
     }
 
 
-def seed_extras_of_first_company(
-    acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[str]
-) -> None:
+def plan_extras(acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[str]) -> None:
     """Plan the first company's other records, and the applications of one person."""
     rigger, shipwright = past[RIGGER.posting.title], past[SHIPWRIGHT.posting.title]
     for days_ago, file_name, number, more in IMPORTS:
         people = list(islice(newcomers, number))
         values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
-        rigger.plan_at(days_ago, record_import_in_past, **values)
-    plan_records_of_reports(acts, shipwright)
-    plan_contests(shipwright)
+        rigger.plan_at(days_ago, import_people, **values)
+    plan_reports(acts, shipwright)
+    contests.plan(shipwright)
     changes = [each[0] for job in COMPANIES[0].jobs for each in job.capacities]
     stops = [job.stopped for job in COMPANIES[0].jobs if job.stopped is not None]
     PastWebhooks(acts, shipwright.company_id, [*changes, *stops])
@@ -165,10 +164,10 @@ def seed_extras_of_first_company(
         if title in past:
             past[title].plan_at(days_ago, past[title].add_person, name=APPLICANT, left_alone=True)
     at_end = acts.clock.end - timedelta(seconds=1)
-    acts.plan(at_end, lambda: record_report_schedule(shipwright))
+    acts.plan(at_end, lambda: add_report_schedule(shipwright))
 
 
-def names_to_seed() -> Iterator[str]:
+def random_names() -> Iterator[str]:
     """Yield names in a random order that is always the same; no name twice."""
     names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
     Random("newcomers").shuffle(names)  # noqa: S311  no secret
@@ -176,20 +175,20 @@ def names_to_seed() -> Iterator[str]:
 
 
 @contextmanager
-def seed_without_emails() -> Iterator[None]:
+def silenced_emails() -> Iterator[None]:
     """Derive no emails, and log no decisions: neither happened at the stated time."""
     security = logging.getLogger("security")
     level = security.level
     security.setLevel(logging.WARNING)
-    unregister_follow_up(outbox_tasks)
+    unregister_follow_up(email_tasks)
     try:
         yield
     finally:
-        start_outbox()
+        outbox.start()
         security.setLevel(level)
 
 
-def seed_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
+def create_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
     """Create a job whose log starts now, with its people, unless it exists; return its id."""
     job_id = seeded_job_id(company, plan.posting.title, WEEKS * 7 * 86_400)
     if Job.objects.filter(id=job_id).exists():
@@ -203,7 +202,7 @@ def seed_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
         actor=staff,
     )
     for number, name in enumerate(plan.people):
-        person = find_or_create_applicant(demo_address(name))
+        person = find_or_create_person(demo_address(name))
         actor = Actor(ActorKind.APPLICANT, person.id)
         made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor)
         if number < plan.confirmed and made.status == Status.PENDING_ACKNOWLEDGMENT:
@@ -214,10 +213,10 @@ def seed_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
 def _seeded_api_key(company: Company) -> str:
     """Return the demo's key. It is kept in a file beside the embedded database."""
     file = STATE_DIR / f"demo_api_key.{company.id}"
-    if file.exists() and find_api_key(file.read_text()):
+    if file.exists() and keys.find(file.read_text()):
         return file.read_text()
     ApiKey.objects.filter(company=company, name=KEY_NAME).delete()
-    _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=USUAL_SCOPES)
+    _row, key = keys.create(company_id=company.id, name=KEY_NAME, scopes=USUAL_SCOPES)
     _keep_seeded_secret(file, key)
     return key
 
@@ -228,7 +227,7 @@ def _seeded_password(company: Company) -> str:
     owner = User.objects.get(email=OWNER)
     if not owner.has_usable_password():
         _keep_seeded_secret(file, secrets.token_urlsafe(12))
-        set_first_account_password(user_id=owner.id, password=file.read_text())
+        set_first_password(user_id=owner.id, password=file.read_text())
         return file.read_text()
     kept = file.read_text() if file.exists() else ""
     return kept if kept and owner.check_password(kept) else ""

@@ -15,13 +15,13 @@ from uuid import UUID
 from django.db.models import Min
 from django.db.models.functions import Now
 
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.management.demo.past import PastActs
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
-from pipeline.webhooks.deliver import RUN_SECONDS, DeliveryRun, OvertimeTurn
-from pipeline.webhooks.endpoints import create_webhook_endpoint
-from pipeline.webhooks.queue import QUEUE, queue_webhooks_of_events
+from pipeline.webhooks import endpoints, queue
+from pipeline.webhooks.deliver import RUN_SECONDS, DeliveryRun, OvertimeLock
+from pipeline.webhooks.queue import QUEUE
 from tasks.models import Status as TaskStatus
 from tasks.models import Task
 
@@ -95,7 +95,7 @@ class PastWebhooks:
 
     def create(self) -> None:
         """Create the endpoint, as its page does."""
-        row, _secret = create_webhook_endpoint(
+        row, _secret = endpoints.create(
             company_id=self._company_id, url=URL, description=DESCRIPTION, types=TYPES
         )
         self._endpoint_id = row.id
@@ -108,10 +108,10 @@ class PastWebhooks:
         """
         if self._endpoint_id is None:
             return
-        now = database_now()
+        now = instants.now()
         waiting = Task.objects.filter(type__key=QUEUE, status=TaskStatus.PENDING)
         for task in waiting.filter(payload__company_id=str(self._company_id)).order_by("id"):
-            queued = queue_webhooks_of_events(
+            queued = queue.add_events(
                 company_id=self._company_id,
                 job_id=UUID(task.payload["job_id"]),
                 first_seq=task.payload["first_seq"],
@@ -125,7 +125,7 @@ class PastWebhooks:
         new.update(created_at=Now(), round_started_at=Now())
         client = cast(WebhookClient, PastWebhookReceiver(self._endpoint_id))
         run = DeliveryRun(client, is_cancelled=lambda: False)
-        run.run_until_nothing_is_due(RUN_SECONDS, OvertimeTurn())
+        run.run_until_nothing_is_due(RUN_SECONDS, OvertimeLock())
         ids = deliveries.values("id")
         for attempt in WebhookAttempt.objects.filter(delivery_id__in=ids, at__gt=now):
             attempt.at = now

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from pipeline.database.roles import roles_owning_tables
+from pipeline.database import roles
 from pipeline.line.event_log import logged_time
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
-from pipeline.selectors.database import LOCK_SECONDS, OpenTransaction, read_database_gauges
+from pipeline.selectors.database import LOCK_SECONDS, OpenTransaction, read_gauges
 from pipeline.wording.english import count
 
 MOST_NAMED = 5
@@ -20,9 +20,9 @@ BACKUP_SECONDS = 2 * 86_400.0
 MEGABYTE = 10**6
 
 
-def transaction_findings() -> Iterator[Finding]:
+def check_transactions() -> Iterator[Finding]:
     """Check whether other sessions hold locks of jobs or old snapshots."""
-    gauges = read_database_gauges()
+    gauges = read_gauges()
     locking = [
         each
         for each in gauges.transactions
@@ -38,28 +38,27 @@ def transaction_findings() -> Iterator[Finding]:
     hidden = [each for each in gauges.transactions if not each.state]
     if locking:
         yield found_problem(
-            f"Locks of jobs are held, so changes are refused with BUSY: {_in_short(locking)}.",
+            f"Locks of jobs are held, so changes are refused with BUSY: {_shorten(locking)}.",
             "End that program, or run SELECT pg_terminate_backend(its process) as its role or as a"
             " superuser. A prepared transaction ends with ROLLBACK PREPARED.",
         )
     if snapshots:
         yield found_warning(
             f"Old snapshots keep removed rows in the tables, which slows down all changes:"
-            f" {_in_short(snapshots)}.",
+            f" {_shorten(snapshots)}.",
             "End that program; run long reports and dumps on a replica without"
             " hot_standby_feedback.",
         )
     if hidden:
         yield found_warning(
-            f"The site may not see how old these transactions are: {_in_short(hidden)}.",
-            "As PostgreSQL's superuser, run GRANT pg_read_all_stats TO"
-            f" {roles_owning_tables()[0]};",
+            f"The site may not see how old these transactions are: {_shorten(hidden)}.",
+            f"As PostgreSQL's superuser, run GRANT pg_read_all_stats TO {roles.table_owners()[0]};",
         )
     if not (locking or snapshots or hidden):
         yield found_ok("No other session holds a lock of a job or an old snapshot.")
 
 
-def _in_short(transactions: list[OpenTransaction]) -> str:
+def _shorten(transactions: list[OpenTransaction]) -> str:
     """Name the oldest transactions, and say how many are left out."""
     oldest = sorted(transactions, key=lambda each: -(each.seconds or 0))
     named = [
@@ -72,10 +71,10 @@ def _in_short(transactions: list[OpenTransaction]) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def slot_findings() -> Iterator[Finding]:
+def check_slots() -> Iterator[Finding]:
     """Check whether replication slots make the server keep much write-ahead log, or old rows."""
     advice = "Start its replica, or drop it: SELECT pg_drop_replication_slot(name)."
-    for slot in read_database_gauges().slots:
+    for slot in read_gauges().slots:
         megabytes = slot.retained_bytes // MEGABYTE
         text = f"The replication slot {slot.name} keeps {megabytes} MB of write-ahead log"
         if slot.retained_bytes > RETAINED_BYTES:
@@ -91,9 +90,9 @@ def slot_findings() -> Iterator[Finding]:
             yield found_ok(f"{text}, and is in use.")
 
 
-def wal_archive_findings() -> Iterator[Finding]:
+def check_wal_archive() -> Iterator[Finding]:
     """Check whether the write-ahead log reaches its archive, if there is one."""
-    archive = read_database_gauges().archive
+    archive = read_gauges().archive
     if archive is None:
         yield found_ok("The write-ahead log is not archived: archive_mode is off.")
     elif archive.is_failing:
@@ -111,9 +110,9 @@ def wal_archive_findings() -> Iterator[Finding]:
         yield found_ok(f"Write-ahead log was archived {archive.age_seconds:.0f} s ago.")
 
 
-def backup_findings() -> Iterator[Finding]:
+def check_backup() -> Iterator[Finding]:
     """Check the age of the last backup, as the backup's own command recorded it."""
-    gauges = read_database_gauges()
+    gauges = read_gauges()
     age_seconds = gauges.seconds_since(gauges.backup_at)
     if gauges.backup_at is None or age_seconds is None:
         if settings.EMBEDDED_POSTGRES is not None:
@@ -135,8 +134,8 @@ def backup_findings() -> Iterator[Finding]:
 
 
 CHECKS = {
-    "transactions": transaction_findings,
-    "slots": slot_findings,
-    "WAL archive": wal_archive_findings,
-    "backup": backup_findings,
+    "transactions": check_transactions,
+    "slots": check_slots,
+    "WAL archive": check_wal_archive,
+    "backup": check_backup,
 }

@@ -33,7 +33,7 @@ class ProbeAnswer:
     own_address: str
 
 
-def address_findings(url: str) -> Iterator[Finding]:
+def check_address(url: str) -> Iterator[Finding]:
     """Query the site through its proxies, and check how it sees the request."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -46,8 +46,8 @@ def address_findings(url: str) -> Iterator[Finding]:
         )
     try:
         forged = {HEADER: sign_proxy_probe(), "X-Forwarded-For": FORGED_ADDRESS}
-        answer = probe_address(parts, "/health/ready", forged)
-        metrics = probe_address(parts, "/metrics", {})
+        answer = probe(parts, "/health/ready", forged)
+        metrics = probe(parts, "/metrics", {})
     except ssl.SSLError as error:
         yield found_problem(f"TLS fails: {error}", "Renew the certificate, or correct its chain.")
         return
@@ -57,9 +57,9 @@ def address_findings(url: str) -> Iterator[Finding]:
             "Check the DNS entry, the firewall, the proxy and the web server.",
         )
         return
-    yield from health_findings_at_address(answer)
+    yield from check_health(answer)
     if seen := answer.body.get("seen"):
-        yield from proxy_findings_at_address(parts, answer, seen)
+        yield from check_proxies(parts, answer, seen)
     elif answer.body:
         yield found_problem(
             "The site does not accept this command's signature.",
@@ -73,7 +73,7 @@ def address_findings(url: str) -> Iterator[Finding]:
         )
 
 
-def probe_address(parts: SplitResult, path: str, headers: dict[str, str]) -> ProbeAnswer:
+def probe(parts: SplitResult, path: str, headers: dict[str, str]) -> ProbeAnswer:
     """Send a GET; follow no redirect. Raises OSError or HTTPException if there is no answer."""
     host, port = parts.hostname or "", parts.port
     client: http.client.HTTPConnection
@@ -96,7 +96,7 @@ def probe_address(parts: SplitResult, path: str, headers: dict[str, str]) -> Pro
     return ProbeAnswer(response.status, named, body if isinstance(body, dict) else {}, own_address)
 
 
-def health_findings_at_address(answer: ProbeAnswer) -> Iterator[Finding]:
+def check_health(answer: ProbeAnswer) -> Iterator[Finding]:
     """Check the answer of /health/ready, and that browsers are told to use TLS."""
     if settings.SITE_URL.startswith("https") and not settings.SECURE_HSTS_SECONDS:
         yield found_warning(
@@ -125,7 +125,7 @@ def health_findings_at_address(answer: ProbeAnswer) -> Iterator[Finding]:
         )
 
 
-def proxy_findings_at_address(
+def check_proxies(
     parts: SplitResult, answer: ProbeAnswer, seen: dict[str, str]
 ) -> Iterator[Finding]:
     """Compare the scheme and client address that the site sees with the real ones."""
@@ -141,7 +141,7 @@ def proxy_findings_at_address(
             "Let the proxy overwrite or append X-Forwarded-For, and name only proxies in"
             " TRUSTED_PROXIES. If this machine is one of them, ask from another.",
         )
-    elif is_address_of_trusted_proxy(address) and address != answer.own_address:
+    elif is_trusted_proxy(address) and address != answer.own_address:
         yield found_problem(
             f"The site sees the proxy's address, {address}: all clients share one rate limit.",
             "Let the proxy send X-Forwarded-For.",
@@ -156,7 +156,7 @@ def proxy_findings_at_address(
         yield found_ok(f"The site sees {seen['scheme']} and this machine's address, {address}.")
 
 
-def is_address_of_trusted_proxy(address: str) -> bool:
+def is_trusted_proxy(address: str) -> bool:
     """Tell whether an address is in TRUSTED_PROXIES."""
     try:
         return any(ip_address(address) in network for network in settings.TRUSTED_PROXIES)

@@ -8,21 +8,22 @@ from datetime import timedelta
 
 from django.conf import settings
 
-from pipeline.audit.anchors import BadAnchors, LastAnchor, logs_grew_after_anchor, read_last_anchor
+from pipeline.audit import anchors
+from pipeline.audit.anchors import BadAnchors, LastAnchor
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 
 # A task worker writes anchors every five minutes.
 LATE = timedelta(hours=1)
 
 
-def anchor_findings() -> Iterator[Finding]:
-    """Check the file as `anchor_file_findings` does, and that it keeps up with the logs."""
-    found = list(anchor_file_findings())
+def check() -> Iterator[Finding]:
+    """Check the file as `check_file` does, and that it keeps up with the logs."""
+    found = list(check_file())
     yield from found
     if any(finding.advice for finding in found):
         return
-    last = _last_anchor_in_settings()
-    if not logs_grew_after_anchor(last and last.anchor, before=LATE):
+    last = _read_last()
+    if not anchors.logs_grew(last and last.anchor, before=LATE):
         return
     noted = f"since the last anchor, from {last.anchor.at}" if last and last.anchor else "so far"
     yield found_warning(
@@ -33,7 +34,7 @@ def anchor_findings() -> Iterator[Finding]:
     )
 
 
-def anchor_file_findings() -> Iterator[Finding]:
+def check_file() -> Iterator[Finding]:
     """Check that this process can write the anchors, and that the last line is as it was signed."""
     path, key = settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE
     for name, file in (("ANCHOR_FILE", path), ("ANCHOR_KEY_FILE", key)):
@@ -47,7 +48,7 @@ def anchor_file_findings() -> Iterator[Finding]:
             )
             return
     try:
-        last = _last_anchor_in_settings()
+        last = _read_last()
     except BadAnchors as error:
         yield found_problem(
             f"The anchors cannot be examined: {error}",
@@ -57,17 +58,17 @@ def anchor_file_findings() -> Iterator[Finding]:
     if last is None or last == LastAnchor(None, "", is_cut_off=False):
         yield found_ok(f"No anchor has been written to {path} yet.")
     else:
-        yield _last_anchor_finding(last)
+        yield _check_last(last)
 
 
-def _last_anchor_in_settings() -> LastAnchor | None:
+def _read_last() -> LastAnchor | None:
     """Return the end of the file; None if there is no file. Raises BadAnchors."""
     if not settings.ANCHOR_FILE.exists():
         return None
-    return read_last_anchor(settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE)
+    return anchors.read_last(settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE)
 
 
-def _last_anchor_finding(last: LastAnchor) -> Finding:
+def _check_last(last: LastAnchor) -> Finding:
     path = settings.ANCHOR_FILE
     if last.fault:
         return found_problem(

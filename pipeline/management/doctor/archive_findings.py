@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from pipeline.audit.archive import lost_files_of_removed_logs
+from pipeline.audit import archive
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import RemovedLog
 from pipeline.wording.english import count
 
 
-def archive_findings() -> Iterator[Finding]:
+def check() -> Iterator[Finding]:
     """Check that the file of each removed log is there. Says nothing if none was removed."""
     removed = RemovedLog.objects.count()
     if not removed:
@@ -23,7 +23,7 @@ def archive_findings() -> Iterator[Finding]:
             f"There must be files of {logs}, but ARCHIVE_DIR is not set here.",
             "Run doctor where the archive is, or add --skip archive on this machine.",
         )
-    elif lost := lost_files_of_removed_logs(settings.ARCHIVE_DIR):
+    elif lost := archive.find_lost_files(settings.ARCHIVE_DIR):
         yield found_problem(
             f"Of {logs}, {count(len(lost), 'file')} cannot be found. {lost[0]}.",
             "Bring the files back from your copy of the archive; nothing can write them again.",

@@ -12,7 +12,7 @@ from pipeline.figures.job import read_site_gauges
 from pipeline.line.event_log import logged_time
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import WebServer
-from pipeline.selectors.system import LastSeen, health_of_decay_worker, health_of_task_worker
+from pipeline.selectors.system import LastSeen, read_decay_worker_health, read_task_worker_health
 from tasks.stats import site_dead_depth, site_open_breakers, site_paused_types
 
 # Longer than any pause of a worker that is being replaced.
@@ -22,12 +22,12 @@ SILENT_SECONDS = 60.0
 MOST_NAMED = 5
 
 WORKERS: dict[str, tuple[Callable[[], LastSeen], str]] = {
-    "decay worker": (health_of_decay_worker, "manage.py run_decay"),
-    "task worker": (health_of_task_worker, "manage.py run_tasks"),
+    "decay worker": (read_decay_worker_health, "manage.py run_decay"),
+    "task worker": (read_task_worker_health, "manage.py run_tasks"),
 }
 
 
-def background_worker_findings() -> Iterator[Finding]:
+def check_workers() -> Iterator[Finding]:
     """Check that a worker of each kind was seen in the last 30 seconds."""
     for name, (last_seen, command) in WORKERS.items():
         seen = last_seen()
@@ -38,7 +38,7 @@ def background_worker_findings() -> Iterator[Finding]:
             yield found_problem(f"No {name} was seen {since}.", f"Start {command}.")
 
 
-def background_web_server_findings() -> Iterator[Finding]:
+def check_web_servers() -> Iterator[Finding]:
     """Check that every web server still answers, and that all run one release."""
     servers = WebServer.objects.annotate(
         is_silent=Q(answered_at__lt=Now() - timedelta(seconds=SILENT_SECONDS))
@@ -61,7 +61,7 @@ def background_web_server_findings() -> Iterator[Finding]:
         yield found_problem("No web server answers.", "Start gunicorn; see docs/operations.md.")
 
 
-def background_settlement_findings() -> Iterator[Finding]:
+def check_settlement() -> Iterator[Finding]:
     """Check that deadlines are settled and no seat is left empty."""
     vitals = read_site_gauges()
     if vitals.oldest_overdue_seconds > OVERDUE_SECONDS:
@@ -79,7 +79,7 @@ def background_settlement_findings() -> Iterator[Finding]:
         yield found_ok("Deadlines are settled, and no seat is left empty.")
 
 
-def background_task_findings() -> Iterator[Finding]:
+def check_tasks() -> Iterator[Finding]:
     """Check for dead letters, open breakers and paused types."""
     dead, breakers, paused = site_dead_depth(), site_open_breakers(), site_paused_types()
     if dead:

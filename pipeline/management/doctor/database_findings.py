@@ -11,26 +11,17 @@ import psycopg
 from django.conf import settings
 from django.db import DatabaseError, connection, connections
 
+from pipeline.database import instants, pooler, replica, roles
 from pipeline.database.binaries import OLDEST_MAJOR
 from pipeline.database.errors import ClusterError
-from pipeline.database.fatal_errors import database_error_advice
-from pipeline.database.instants import database_now
-from pipeline.database.pooler import SESSION, pooler_faults
-from pipeline.database.replica import (
-    REPLICA,
-    ReplicaState,
-    committed_place_for_replica,
-    state_of_replica,
-)
-from pipeline.database.roles import (
-    role_may_rewrite_log,
-    roles_owning_tables,
-    tables_without_role_rights,
-)
+from pipeline.database.fatal_errors import connection_advice
+from pipeline.database.pooler import SESSION
+from pipeline.database.replica import REPLICA, ReplicaState
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event, RemovedLog
-from pipeline.selectors.system import missing_migrations_for_health, unknown_migrations_for_health
-from tasks.listen import TransactionPooler, connect_to_listen
+from pipeline.selectors.system import missing_migrations, unknown_migrations
+from tasks import listen
+from tasks.listen import TransactionPooler
 
 # Without these, a crash of the machine can lose or damage committed data.
 DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
@@ -42,7 +33,7 @@ MOST_NAMED = 5
 CLOCK_WARNING_SECONDS, CLOCK_PROBLEM_SECONDS = 2.0, 30.0
 
 
-def database_connection_findings() -> Iterator[Finding]:
+def check_connection() -> Iterator[Finding]:
     """Connect, and check the version and whether the server accepts writes."""
     try:
         with connection.cursor() as cursor:
@@ -52,7 +43,7 @@ def database_connection_findings() -> Iterator[Finding]:
             )
             user, megabytes, is_standby, is_read_only = cursor.fetchone()
     except (DatabaseError, ClusterError) as error:
-        advice = database_error_advice(error) or "Start PostgreSQL."
+        advice = connection_advice(error) or "Start PostgreSQL."
         yield found_problem(
             f"The database cannot be reached: {' '.join(str(error).split())}",
             f"{advice} The rest of the database was not checked.",
@@ -74,7 +65,7 @@ def database_connection_findings() -> Iterator[Finding]:
         )
 
 
-def database_server_findings() -> Iterator[Finding]:
+def check_server() -> Iterator[Finding]:
     """Check the server's settings that matter, and how many connections are left."""
     names = [*DURABLE, "autovacuum", "server_encoding", *SESSION]
     with connection.cursor() as cursor:
@@ -112,10 +103,10 @@ def database_server_findings() -> Iterator[Finding]:
         yield found_ok(f"{used} of {most} connections are in use.")
 
 
-def database_notification_findings() -> Iterator[Finding]:
+def check_notifications() -> Iterator[Finding]:
     """Send a notification to this process; live pages and workers depend on them."""
     try:
-        with connect_to_listen(CHANNEL) as listener:
+        with listen.connect(CHANNEL) as listener:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
             heard = any(listener.notifies(timeout=NOTIFY_SECONDS, stop_after=1))
@@ -137,7 +128,7 @@ def database_notification_findings() -> Iterator[Finding]:
         )
 
 
-def database_pooler_findings() -> Iterator[Finding]:
+def check_pooler() -> Iterator[Finding]:
     """Check the pooler that web servers connect through, if there is one."""
     if not settings.POOLED_DATABASE:
         return
@@ -146,17 +137,17 @@ def database_pooler_findings() -> Iterator[Finding]:
             f"In DATABASE_URL, {fault}.",
             "docs/scaling.md says how to set up a pooler and the role.",
         )
-        for fault in pooler_faults()
+        for fault in pooler.find_faults()
     ]
     yield from faults or [found_ok("The pooler in DATABASE_URL serves the web servers.")]
 
 
-def database_replica_findings() -> Iterator[Finding]:
+def check_replica() -> Iterator[Finding]:
     """Check that the replica, if there is one, has replayed what the primary has committed."""
     if REPLICA not in settings.DATABASES:
         return
     try:
-        state = state_of_replica(connections[REPLICA], committed_place_for_replica())
+        state = replica.read_state(connections[REPLICA], replica.committed_place())
     except DatabaseError as error:
         yield found_problem(
             f"The replica in REPLICA_URL cannot be reached: {' '.join(str(error).split())}",
@@ -184,14 +175,14 @@ def database_replica_findings() -> Iterator[Finding]:
         )
 
 
-def database_role_findings() -> Iterator[Finding]:
+def check_roles() -> Iterator[Finding]:
     """Check the application's rights, and which roles own the tables and may rewrite the log."""
-    if forbidden := tables_without_role_rights():
+    if forbidden := roles.find_forbidden_tables():
         yield found_problem(
-            f"The site's role lacks rights on {_database_names_in_short(forbidden)}.",
+            f"The site's role lacks rights on {_shorten_names(forbidden)}.",
             "Run manage.py migrate with MIGRATION_DATABASE_URL, which grants them.",
         )
-    owners = roles_owning_tables()
+    owners = roles.table_owners()
     if len(owners) > 1:
         yield found_problem(
             f"The tables belong to several roles: {', '.join(owners)}. Migrations will fail.",
@@ -203,7 +194,7 @@ def database_role_findings() -> Iterator[Finding]:
             f"MIGRATION_DATABASE_URL names {migrator}, but the tables belong to {owners[0]}.",
             f"Put {owners[0]} into MIGRATION_DATABASE_URL.",
         )
-    if role_may_rewrite_log():
+    if roles.may_rewrite_log():
         is_for_one_machine = settings.EMBEDDED_POSTGRES is not None
         yield (found_warning if is_for_one_machine else found_problem)(
             "The site's role can rewrite the log, because it owns the tables or is a superuser.",
@@ -213,7 +204,7 @@ def database_role_findings() -> Iterator[Finding]:
         yield found_ok("The site's role has the rights it needs, and cannot rewrite the log.")
 
 
-def database_trigger_findings() -> Iterator[Finding]:
+def check_triggers() -> Iterator[Finding]:
     """Check that the triggers that protect the log are installed and on."""
     off = []
     pairs = [(each, model) for model in (Event, RemovedLog) for each in model._meta.triggers]  # type: ignore[union-attr]
@@ -230,29 +221,28 @@ def database_trigger_findings() -> Iterator[Finding]:
         yield found_ok("The triggers that protect the log are on.")
 
 
-def database_migration_findings() -> Iterator[Finding]:
+def check_migrations() -> Iterator[Finding]:
     """Compare the migrations in the database with those of this code."""
-    missing, unknown = missing_migrations_for_health(), unknown_migrations_for_health()
+    missing, unknown = missing_migrations(), unknown_migrations()
     if missing:
         yield found_problem(
-            f"Migrations are missing: {_database_names_in_short(missing)}.",
+            f"Migrations are missing: {_shorten_names(missing)}.",
             "Run manage.py migrate.",
         )
     if unknown:
         yield found_warning(
-            "This code does not know migrations that the database has:"
-            f" {_database_names_in_short(unknown)}.",
+            f"This code does not know migrations that the database has: {_shorten_names(unknown)}.",
             "Start the release that the database was migrated to.",
         )
     if not missing and not unknown:
         yield found_ok("All migrations are applied.")
 
 
-def database_clock_findings() -> Iterator[Finding]:
+def check_clock() -> Iterator[Finding]:
     """Compare this machine's clock with the database's, between two readings of the former."""
     started = time.monotonic()
     before = datetime.now(UTC)
-    there = database_now()
+    there = instants.now()
     answer_seconds = time.monotonic() - started
     off = (there - before).total_seconds() - answer_seconds / 2
     if abs(off) <= CLOCK_WARNING_SECONDS + answer_seconds / 2:
@@ -264,7 +254,7 @@ def database_clock_findings() -> Iterator[Finding]:
     yield found(text, "Synchronise both machines' clocks, for example with chrony.")
 
 
-def _database_names_in_short(names: list[str]) -> str:
+def _shorten_names(names: list[str]) -> str:
     """Join the first names, and say how many are left out."""
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

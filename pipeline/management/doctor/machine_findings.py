@@ -25,7 +25,7 @@ ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kolkata")
 LEAST_PASSWORD_LENGTH = 12
 
 
-def machine_disk_findings() -> Iterator[Finding]:
+def check_disks() -> Iterator[Finding]:
     """Check the free space of the folders that this machine writes to."""
     folders = {
         "temporary files": Path(tempfile.gettempdir()),
@@ -47,7 +47,7 @@ def machine_disk_findings() -> Iterator[Finding]:
             yield found_ok(text)
 
 
-def machine_time_zone_findings() -> Iterator[Finding]:
+def check_time_zones() -> Iterator[Finding]:
     """Check that the data of time zones are installed."""
     known = zoneinfo.available_timezones()
     if lost := [name for name in ZONES if name not in known]:
@@ -59,7 +59,7 @@ def machine_time_zone_findings() -> Iterator[Finding]:
         yield found_ok(f"{len(known)} time zones are known; tzdata {version('tzdata')}.")
 
 
-def machine_static_file_findings() -> Iterator[Finding]:
+def check_static_files() -> Iterator[Finding]:
     """Check that static files were collected, and that none of this code's is missing."""
     if settings.WHITENOISE_USE_FINDERS:
         if settings.EMBEDDED_POSTGRES:
@@ -84,10 +84,10 @@ def machine_static_file_findings() -> Iterator[Finding]:
         yield found_ok(f"{count(len(names), 'static file is', 'static files are')} collected.")
 
 
-def machine_secret_findings() -> Iterator[Finding]:
+def check_secrets() -> Iterator[Finding]:
     """Check secrets that the settings accept but that are weak, or that others can read."""
     found = []
-    if env.METRICS_TOKEN and env.is_weak_secret_in_env(env.METRICS_TOKEN):
+    if env.METRICS_TOKEN and env.is_weak_secret(env.METRICS_TOKEN):
         found.append(
             found_warning(
                 "METRICS_TOKEN is easy to guess.",

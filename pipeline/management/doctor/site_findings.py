@@ -11,19 +11,20 @@ from django.core import checks
 from django.core.mail import EmailMessage, get_connection
 
 from applicants.models import Device
-from pipeline.audit.receipts import passing_receipt_keys, public_receipt_keys
-from pipeline.config.checks import is_public_site_for_checks
+from pipeline.audit import receipts
+from pipeline.audit.receipts import public_receipt_keys
+from pipeline.config.checks import is_public_site
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import ReceiptKey
-from pipeline.notifications.devices import is_push_on, vapid_key_id
+from pipeline.notifications.devices import is_push_enabled, vapid_key_id
 
 _SUBJECT = "Next in Line: a test email"
 _TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."
 
 
-def site_settings_findings() -> Iterator[Finding]:
+def check_settings() -> Iterator[Finding]:
     """Run Django's checks; those for deployment only where a site is deployed."""
-    is_deployed = settings.EMBEDDED_POSTGRES is None or is_public_site_for_checks()
+    is_deployed = settings.EMBEDDED_POSTGRES is None or is_public_site()
     found = [
         message
         for message in checks.run_checks(include_deployment_checks=is_deployed)
@@ -38,7 +39,7 @@ def site_settings_findings() -> Iterator[Finding]:
         yield found_ok(f"manage.py check finds nothing.{scope}")
 
 
-def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
+def check_emails(*, send_to: str = "") -> Iterator[Finding]:
     """Connect to the email server; send an email to `send_to`, if given."""
     if settings.EMAIL_BACKEND.endswith((".dummy.EmailBackend", ".console.EmailBackend")):
         yield found_problem(
@@ -47,7 +48,7 @@ def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
         )
         return
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
-    if "." not in domain and is_public_site_for_checks():
+    if "." not in domain and is_public_site():
         yield found_warning(
             f"MAIL_FROM is an address at {domain or 'no domain'}, so emails may be refused.",
             "Set MAIL_FROM to an address at your own domain.",
@@ -70,21 +71,19 @@ def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
         yield found_ok("The email server answers. Use --send-to ADDRESS to send a test email.")
 
 
-def site_device_findings() -> Iterator[Finding]:
+def check_devices() -> Iterator[Finding]:
     """Check the key of notifications on devices, and look for devices of an earlier key."""
-    if not is_push_on() and (stored := Device.objects.count()):
+    if not is_push_enabled() and (stored := Device.objects.count()):
         yield found_warning(
             f"VAPID_PRIVATE_KEY is not set, so stored devices get no notifications: {stored}.",
             "Restore the key under which they were added.",
         )
         return
-    if not is_push_on():
+    if not is_push_enabled():
         yield found_ok("Notifications on devices are off: VAPID_PRIVATE_KEY is not set.")
         return
     subject = settings.VAPID_SUBJECT
-    if is_public_site_for_checks() and "." not in subject.rpartition("@")[2].removeprefix(
-        "https://"
-    ):
+    if is_public_site() and "." not in subject.rpartition("@")[2].removeprefix("https://"):
         yield found_warning(
             f"VAPID_SUBJECT is {subject}, so some push services will refuse notifications.",
             "Set VAPID_SUBJECT to a mailto: or https: address at your own domain.",
@@ -99,13 +98,13 @@ def site_device_findings() -> Iterator[Finding]:
         yield found_ok("Notifications on devices are on, and every device is reached by its key.")
 
 
-def site_receipt_key_findings() -> Iterator[Finding]:
+def check_receipt_keys() -> Iterator[Finding]:
     """Check that receipts signed with earlier keys verify, and will when a fallback is removed."""
     used = {key.id: bytes(key.public_key) for key in ReceiptKey.objects.all()}
     published = {key.id for key in public_receipt_keys()}
     passing = {
         key.id: key.raw
-        for key in passing_receipt_keys()
+        for key in receipts.passing_keys()
         if key.id in used or not settings.RECEIPT_KEY
     }
     lost = {key_id: raw for key_id, raw in used.items() if key_id not in published}

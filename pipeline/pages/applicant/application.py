@@ -14,26 +14,23 @@ from django.views.decorators.http import require_http_methods, require_safe
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
-from pipeline.line.removed_logs import log_removed_at
+from pipeline.line.removed_logs import removal_time
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
-from pipeline.pages.applicant.application_card import (
-    ApplicationCard,
-    card_timeline_entry,
-    cards_with_prospects,
-)
-from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.applicant import application_card
+from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
+from pipeline.pages.error_messages import attempt
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import my_last_events, read_application
-from pipeline.selectors.emails import emails_cache_tag, emails_of_application
-from pipeline.selectors.jobs import planned_seats_cache_tag, planned_seats_of_job, read_job
+from pipeline.selectors.emails import emails_cache_tag, read_newest_emails
+from pipeline.selectors.jobs import planned_seats_cache_tag, read_job, read_seat_plans
 from pipeline.selectors.review import (
     ShownContest,
+    contest_deadline,
     contests_cache_tag,
-    contests_of_application,
-    may_contest_until,
+    read_application_contests,
 )
-from pipeline.selectors.timelines import last_change_of_position
+from pipeline.selectors.timelines import last_position_change
 from pipeline.services.jobs import rename
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
@@ -49,32 +46,32 @@ RENAMED = "The company now sees this name."
 
 @require_safe
 @for_applicants
-def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
-    job, emails = read_job(seen.application.job_id), emails_of_application(application_id)
+    job, emails = read_job(seen.application.job_id), read_newest_emails(application_id)
     # An offer may have been made between the two reads. The content must not be older than the
     # job's seq in the tag, or the page would not learn of the offer for half a minute.
     seen = read_application(application_id)
-    card, plans = ApplicationCard.of(seen, job), planned_seats_of_job(job.id)
-    contests = contests_of_application(application_id)
-    until = may_contest_until(seen.application, contests, seen.now)
+    card, plans = ApplicationCard.of(seen, job), read_seat_plans(job.id)
+    contests = read_application_contests(application_id)
+    until = contest_deadline(seen.application, contests, seen.now)
 
     def my_application_context() -> dict[str, Any]:
-        moved = last_change_of_position(seen.application)
+        moved = last_position_change(seen.application)
         events = my_last_events(seen.application.id, most=LAST_EVENTS)
         kinds = {event.seq: event.event for event in events.rows}
         return {
-            "card": cards_with_prospects([card])[0],
-            "picture": _picture_in_my_application(card),
+            "card": application_card.add_prospects([card])[0],
+            "picture": _draw_line(card),
             "moved": moved,
             "why_moved": explain_moved_position(moved) if moved else "",
             "lines": [
-                card_timeline_entry(event, cause=kinds.get(event.cause_seq or 0))
+                timeline_entry(event, cause=kinds.get(event.cause_seq or 0))
                 for event in events.rows
             ],
             "more_lines": events.more,
-            "log_removed_at": log_removed_at(job),
+            "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
@@ -100,7 +97,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def confirm_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def confirm(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Confirm the offered seat. If it is too late, the next page says so and shows the new place.
 
     Confirms on POST only. A person who had to sign in first returns here by GET and sees the
@@ -109,7 +106,7 @@ def confirm_my_application(request: HttpRequest, application_id: UUID) -> HttpRe
     person, seen = own_application(request, application_id)
     actor = Actor(ActorKind.APPLICANT, person.id)
     if request.method == "POST" and seen.application.status != Status.ACTIVE:
-        attempt_or_error_message(
+        attempt(
             request, lambda: acknowledge(application_id=application_id, actor=actor), done=CONFIRMED
         )
     return redirect("my_application", application_id)
@@ -117,7 +114,7 @@ def confirm_my_application(request: HttpRequest, application_id: UUID) -> HttpRe
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in_applicants
-def withdraw_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def withdraw_seat(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Explain the consequences, then withdraw on POST. Does nothing if already withdrawn."""
     person, seen = own_application(request, application_id)
     if seen.application.outcome == Outcome.WITHDRAWN:
@@ -125,20 +122,20 @@ def withdraw_my_application(request: HttpRequest, application_id: UUID) -> HttpR
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     if request.method == "POST":
         actor = Actor(ActorKind.APPLICANT, person.id)
-        attempt_or_error_message(
+        attempt(
             request, lambda: withdraw(application_id=application_id, actor=actor), done=WITHDRAWN
         )
         return redirect("my_application", application_id)
     if not card.may_withdraw:
         messages.info(request, "This application has ended, so there is nothing to withdraw.")
         return redirect("my_application", application_id)
-    context = {"card": card, "then": withdrawal_of_my_application(card)}
+    context = {"card": card, "then": withdrawal_consequence(card)}
     return render(request, "applicant/withdraw.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in_applicants
-def take_over_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Verify an application that was made with the person's address, and set its name, on POST."""
     person, seen = own_application(request, application_id)
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
@@ -157,13 +154,13 @@ def take_over_my_application(request: HttpRequest, application_id: UUID) -> Http
         verify(application_id=application_id, actor=actor)
         rename(application_id=application_id, name=name)
 
-    attempt_or_error_message(
+    attempt(
         request, verify_and_rename_my_application, done=TAKEN_OVER if card.may_verify else RENAMED
     )
     return redirect("my_application", application_id)
 
 
-def _picture_in_my_application(card: ApplicationCard) -> LinePicture | None:
+def _draw_line(card: ApplicationCard) -> LinePicture | None:
     """Draw the line with the applicant in it, while they are in it."""
     seats = {"active": "active", "offered": "pending"}
     if card.state == "waiting":
@@ -171,7 +168,7 @@ def _picture_in_my_application(card: ApplicationCard) -> LinePicture | None:
     return LinePicture.of(card.job, mine=seats[card.state]) if card.state in seats else None
 
 
-def withdrawal_of_my_application(card: ApplicationCard) -> str:
+def withdrawal_consequence(card: ApplicationCard) -> str:
     """Say what happens to the applicant's place or seat if they withdraw now."""
     if card.state == "waiting":
         position, waiting = card.seen.position or 1, card.seen.people_waiting
@@ -186,10 +183,10 @@ def withdrawal_of_my_application(card: ApplicationCard) -> str:
     if card.state == "unverified":
         return "No seat is held or offered. If you withdraw, the application ends at once."
     has = "You have a seat." if card.state == "active" else "You have been offered a seat."
-    return f"{has} {_seat_in_my_withdrawn_application(card.job)}"
+    return f"{has} {_seat_consequence(card.job)}"
 
 
-def _seat_in_my_withdrawn_application(job: Job) -> str:
+def _seat_consequence(job: Job) -> str:
     """Say what happens to a seat that an applicant gives up.
 
     After settling, an open job has free seats only if nobody on the waitlist can be offered one.

@@ -14,13 +14,14 @@ from django.utils import timezone
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Move, Outcome, Status
 from pipeline.domain.verbs import MOVES
-from pipeline.figures.forecast import read_prospects_with_statements
+from pipeline.figures.forecast import read_prospects
 from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import Mine, SeenApplication
-from pipeline.wording.events import words_of_event
+from pipeline.wording import sentences
+from pipeline.wording.events import find_words
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
-from pipeline.wording.sentences import Reader, sentence
+from pipeline.wording.sentences import Reader
 from pipeline.wording.status import describe_prospect
 
 
@@ -79,12 +80,12 @@ class ApplicationCard:
     @property
     def state(self) -> str:
         """Return the value of the application's State."""
-        return _state_of_card(self.standing).value
+        return _state(self.standing).value
 
     @property
     def is_urgent(self) -> bool:
         """Tell whether the owner must act before a deadline."""
-        return _state_of_card(self.standing) is CardState.OFFERED
+        return _state(self.standing) is CardState.OFFERED
 
     @property
     def word(self) -> str:
@@ -95,19 +96,19 @@ class ApplicationCard:
     def may_confirm(self) -> bool:
         """Tell whether there is a seat to confirm and time left to do so."""
         legal = (self.standing.status, Move.ACKNOWLEDGE) in MOVES
-        return legal and _state_of_card(self.standing) is CardState.OFFERED
+        return legal and _state(self.standing) is CardState.OFFERED
 
     @property
     def may_withdraw(self) -> bool:
         """Tell whether the owner can withdraw."""
         legal = (self.standing.status, Move.WITHDRAW) in MOVES
-        return legal and _state_of_card(self.standing) is not CardState.CLOSING
+        return legal and _state(self.standing) is not CardState.CLOSING
 
     @property
     def may_wish(self) -> bool:
         """Tell whether the owner can ask for no seat until a time, or accept one in advance."""
         legal = {(self.standing.status, move) for move in (Move.DEFER, Move.PREACCEPT)}
-        waits = _state_of_card(self.standing) in (CardState.DRAWING, CardState.WAITING)
+        waits = _state(self.standing) in (CardState.DRAWING, CardState.WAITING)
         return legal <= MOVES.keys() and waits
 
     @property
@@ -118,7 +119,7 @@ class ApplicationCard:
     @property
     def may_verify(self) -> bool:
         """Tell whether the owner can verify an application that was made with their address."""
-        return _state_of_card(self.standing) is CardState.UNVERIFIED
+        return _state(self.standing) is CardState.UNVERIFIED
 
     @property
     def may_rename(self) -> bool:
@@ -134,12 +135,12 @@ class ApplicationCard:
     @property
     def headline(self) -> str:
         """Return the state in one sentence; for an offer, the page adds the deadline."""
-        return _HEADLINES[_state_of_card(self.standing)](self)
+        return _HEADLINES[_state(self.standing)](self)
 
     @property
     def news(self) -> str:
         """Return the state to be spoken when it changes, without the length of the line."""
-        if _state_of_card(self.standing) is CardState.WAITING and (self.seen.position or 0) > 1:
+        if _state(self.standing) is CardState.WAITING and (self.seen.position or 0) > 1:
             return self.headline.replace(f" of {self.seen.people_waiting:,} in line.", " in line.")
         return self.headline
 
@@ -156,7 +157,7 @@ class ApplicationCard:
     @property
     def rank(self) -> tuple[int, Any]:
         """Return the sort key: state, then deadline or place in line."""
-        state = _state_of_card(self.standing)
+        state = _state(self.standing)
         within = {
             CardState.OFFERED: self.standing.deadline and self.standing.deadline.timestamp(),
             CardState.WAITING: self.standing.position,
@@ -177,12 +178,10 @@ class TimelineEntry:
     key: str = ""  # tells the entry from all others on a page
 
 
-def card_timeline_entry(
-    event: Event, *, job_title: str = "", cause: str | None = None
-) -> TimelineEntry:
+def timeline_entry(event: Event, *, job_title: str = "", cause: str | None = None) -> TimelineEntry:
     """Describe an event to its applicant, in their time zone. `cause`: as in `sentence`."""
-    words = words_of_event(event)
-    text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone(), cause=cause)
+    words = find_words(event)
+    text = sentences.compose(event, Reader.APPLICANT, timezone.get_current_timezone(), cause=cause)
     return TimelineEntry(
         words.applicant,
         text,
@@ -197,10 +196,10 @@ def card_timeline_entry(
 def sorted_cards(mine: Iterable[Mine]) -> list[ApplicationCard]:
     """Return the cards of a person's applications, most urgent first."""
     cards = [ApplicationCard.of(each.seen, each.job) for each in mine]
-    return sorted(cards_with_prospects(cards), key=lambda card: card.rank)
+    return sorted(add_prospects(cards), key=lambda card: card.rank)
 
 
-def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[ApplicationCard]:
+def add_prospects(cards: Collection[ApplicationCard]) -> list[ApplicationCard]:
     """Return the cards; those that wait for an open job say how long the wait will probably be."""
     waiting = {
         card.job.id: card.seen.position
@@ -208,7 +207,7 @@ def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[Application
         if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
         if not card.standing.puts_turn_off
     }
-    known = read_prospects_with_statements(waiting) if waiting else {}
+    known = read_prospects(waiting) if waiting else {}
     return [
         replace(card, prospect=describe_prospect(known[card.job.id]))
         if card.job.id in known and not card.standing.puts_turn_off
@@ -217,7 +216,7 @@ def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[Application
     ]
 
 
-def _state_of_card(standing: ExplainedStanding) -> CardState:
+def _state(standing: ExplainedStanding) -> CardState:
     if standing.status is Status.INACTIVE:
         return CardState.ENDED
     if standing.status is Status.ACTIVE:
@@ -233,7 +232,7 @@ def _state_of_card(standing: ExplainedStanding) -> CardState:
     return CardState.LATE if standing.is_late else CardState.OFFERED
 
 
-def _headline_of_waiting_card(card: ApplicationCard) -> str:
+def _waiting_headline(card: ApplicationCard) -> str:
     position, waiting = card.seen.position, card.seen.people_waiting
     if has_just_missed(card.application):
         return f"You missed the deadline. You are now number {position:,} of {waiting:,} in line."
@@ -247,7 +246,7 @@ _HEADLINES = {
     CardState.LATE: lambda card: "The time to confirm is over.",
     CardState.UNVERIFIED: lambda card: "Someone applied with your email address.",
     CardState.DRAWING: lambda card: "You are in the draw.",
-    CardState.WAITING: _headline_of_waiting_card,
+    CardState.WAITING: _waiting_headline,
     CardState.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     CardState.CLOSING: lambda card: "The company has closed this job.",
     CardState.ENDED: lambda card: card.standing.ending.headline,

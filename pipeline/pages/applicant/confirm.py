@@ -23,8 +23,8 @@ from applicants import browser
 from applicants.addresses import masked_address
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.mail.links import LinkedOffer, is_offer_link_token_old, read_offer_link_token
-from pipeline.notifications.applicants import zone_for_applicant_emails
+from pipeline.mail.links import LinkedOffer, is_offer_token_old, read_offer_token
+from pipeline.notifications.applicants import email_zone
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.applicant.wishes import PASSED
@@ -48,41 +48,39 @@ class LinkState(Enum):
 
 @never_cache
 @require_safe
-def confirm_offer(request: HttpRequest, token: str) -> HttpResponse:
+def show(request: HttpRequest, token: str) -> HttpResponse:
     """Show the offer and its buttons, or why there are none."""
-    return _confirm_page(request, token)
+    return _render(request, token)
 
 
 @never_cache
 @require_POST
-def confirm_by_button(request: HttpRequest) -> HttpResponse:
+def answer(request: HttpRequest) -> HttpResponse:
     """Confirm the seat, or pass the turn with `pass`, and show the application.
 
     An outdated link opens no application, and neither does one from a sandbox.
     """
     token = request.POST.get("token", "")
-    offer, found = read_offer_link_token(token), _offer_to_confirm(token)
+    offer, found = read_offer_token(token), _read_offer(token)
     if offer is None or found is None or found[1] is not LinkState.OPEN:
-        return _confirm_page(request, token, refused=True)
+        return _render(request, token, refused=True)
     person_id = found[0].application.applicant_id
     verb, said = (pass_offer, PASSED) if "pass" in request.POST else (acknowledge, CONFIRMED)
     try:
         actor = Actor(ActorKind.APPLICANT, person_id)
         verb(application_id=offer.application_id, actor=actor)
     except LineError:  # the deadline passed or the application ended in between
-        return _confirm_page(request, token, refused=True)
+        return _render(request, token, refused=True)
     if found[0].seen.is_test:  # whoever reads a sandbox's emails is not the person
         messages.success(request, said)
         return redirect("confirm_offer", token)
-    browser.open_application_in_browser(
-        request, applicant_id=person_id, application_id=offer.application_id
-    )
+    browser.open_application(request, applicant_id=person_id, application_id=offer.application_id)
     messages.success(request, said)
     return redirect("my_application", offer.application_id)
 
 
-def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:
-    found = _offer_to_confirm(token)
+def _render(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:
+    found = _read_offer(token)
     if found is None:
         response = render(request, "applicant/confirm_unknown.html", status=404)
     else:
@@ -94,25 +92,25 @@ def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) ->
             "token": token,
         }
         status = 409 if refused else 200
-        with timezone.override(_zone_on_confirm_page(request, card)):
+        with timezone.override(_shown_zone(request, card)):
             response = render(request, "applicant/confirm.html", context, status=status)
     response["Referrer-Policy"] = "strict-origin"  # this page's URL is a secret
     return response
 
 
-def _zone_on_confirm_page(request: HttpRequest, card: ApplicationCard) -> tzinfo:
+def _shown_zone(request: HttpRequest, card: ApplicationCard) -> tzinfo:
     """Return the browser's time zone, or the person's if the browser is new here."""
     if ZONE_COOKIE not in request.COOKIES:
         with suppress(ApplicantNotFound):  # erased
-            return zone_for_applicant_emails(read_person(card.application.applicant_id))
+            return email_zone(read_person(card.application.applicant_id))
     return timezone.get_current_timezone()
 
 
-def _offer_to_confirm(token: str) -> tuple[ApplicationCard, LinkState] | None:
+def _read_offer(token: str) -> tuple[ApplicationCard, LinkState] | None:
     """Return the application and the state of a link; None if it is forged, or old and not open."""
-    offer = read_offer_link_token(token)
+    offer = read_offer_token(token)
     found = _offer_and_link_state(offer) if offer else None
-    if found and found[1] is not LinkState.OPEN and is_offer_link_token_old(token):
+    if found and found[1] is not LinkState.OPEN and is_offer_token_old(token):
         return None
     return found
 

@@ -15,10 +15,10 @@ from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.pages.access import for_signed_in_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
-from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.review import contests_of_application, may_contest_until
+from pipeline.selectors.review import contest_deadline, read_application_contests
 from pipeline.services.contests import contest
 
 ASKED = "Sent. The company will look again, and we will email you its answer."
@@ -39,18 +39,18 @@ class ContestForm(PlainForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in_applicants
-def contest_end_of_my_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def submit(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show the form; on POST, send the text to the company."""
     person, seen = own_application(request, application_id)
-    contests = contests_of_application(application_id)
-    until = may_contest_until(seen.application, contests, seen.now)
+    contests = read_application_contests(application_id)
+    until = contest_deadline(seen.application, contests, seen.now)
     if until is None:
         messages.info(request, NOT_NOW)
         return redirect("my_application", application_id)
     form = ContestForm(request.POST or None)
     if form.is_valid():
         actor, text = Actor(ActorKind.APPLICANT, person.id), form.cleaned_data["text"]
-        attempt_or_error_message(
+        attempt(
             request,
             lambda: contest(application_id=application_id, text=text, actor=actor),
             done=ASKED,

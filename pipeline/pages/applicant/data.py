@@ -18,7 +18,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from applicants.browser import forget_address_in_browser, sign_out_browser
+from applicants import browser
+from applicants.browser import forget_address
 from applicants.models import Applicant
 from jobs.models import Job
 from pipeline.audit.receipts import issue_receipt, opaque_rows
@@ -26,23 +27,18 @@ from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain.errors import ClockMoving, LogReadersBusy, ReceiptNotReady, VerifierBusy
 from pipeline.domain.states import EventType
 from pipeline.domain.verbs import DECLARED, TAKEN_BACK
-from pipeline.figures.series import MOST_EVENTS, PositionStep, position_history_of
+from pipeline.figures.series import MOST_EVENTS, PositionStep, read_position_history
 from pipeline.files.exports import formatted_pieces
-from pipeline.line.removed_logs import refuse_removed_log_of
+from pipeline.line import removed_logs
+from pipeline.pages import rate_limits
 from pipeline.pages.access import current_applicant, for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
-from pipeline.pages.charts import (
-    Chart,
-    ChartTick,
-    chart_steps,
-    chart_ticks_of_count,
-    chart_ticks_of_time,
-)
+from pipeline.pages.charts import Chart, ChartTick, count_ticks, stepped_line, time_ticks
 from pipeline.pages.noted_event import NotedEventForm
-from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.pages.rate_limits import TooOften
 from pipeline.pages.time_limit import time_limited
-from pipeline.privacy.erase import erase_person, import_file_rows_to_erase
-from pipeline.privacy.my_data import my_data_about
+from pipeline.privacy import my_data
+from pipeline.privacy.erase import erase_person, find_import_rows
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.wording.english import isolated
@@ -67,26 +63,26 @@ class EraseForm(forms.Form):
 
 @require_safe
 @for_applicants
-def my_data(request: HttpRequest) -> HttpResponse:
+def show(request: HttpRequest) -> HttpResponse:
     """Describe the stored data."""
-    kept = my_data_about(_person_of_my_data(request))
+    kept = my_data.collect(_person(request))
     return render(
         request,
         "applicant/my_data.html",
-        {"kept": kept, "live": _live_applications_in_my_data(kept)},
+        {"kept": kept, "live": _live_applications(kept)},
     )
 
 
 @require_safe
 @for_applicants
-def download_my_data(request: HttpRequest) -> HttpResponse:
+def download(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
-    person = _person_of_my_data(request)
+    person = _person(request)
     security.info("my_data.downloaded", extra={"applicant": str(person.id)})
-    imports, files_not_searched = import_file_rows_to_erase(person.email)
+    imports, files_not_searched = find_import_rows(person.email)
     kept = {
         "taken_at": timezone.now(),
-        **my_data_about(person),
+        **my_data.collect(person),
         "imports": imports,
         "imported_files_not_searched": files_not_searched,
     }
@@ -99,9 +95,9 @@ def download_my_data(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def erase_my_data(request: HttpRequest) -> HttpResponse:
+def erase(request: HttpRequest) -> HttpResponse:
     """Explain what is erased and what stays (GET); erase (POST)."""
-    person = _person_of_my_data(request)
+    person = _person(request)
     form = EraseForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
@@ -109,22 +105,22 @@ def erase_my_data(request: HttpRequest) -> HttpResponse:
         except (OperationalError, ClockMoving):
             messages.error(request, BUSY)
             return redirect("erase_me")
-        sign_out_browser(request)
+        browser.sign_out(request)
         messages.success(request, DONE)
         response = redirect("openings")
-        forget_address_in_browser(response)
+        forget_address(response)
         return response
-    context = {"form": form, "live": _live_applications_in_my_data(my_data_about(person))}
+    context = {"form": form, "live": _live_applications(my_data.collect(person))}
     return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)
 
 
-def _person_of_my_data(request: HttpRequest) -> Applicant:
+def _person(request: HttpRequest) -> Applicant:
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
     return person
 
 
-def _live_applications_in_my_data(
+def _live_applications(
     kept: dict[str, list[dict[str, object]]],
 ) -> list[dict[str, object]]:
     return [row for row in kept["applications"] if row["status"] != "INACTIVE"]
@@ -146,14 +142,14 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show where the application stood in line, from applying until now."""
     _, seen = own_application(request, application_id)
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
-    steps = [] if card.job.awaits_draw else position_history_of(seen.application)
+    steps = [] if card.job.awaits_draw else read_position_history(seen.application)
     context = {
         "card": card,
         "is_too_long": steps is None,
         "most_events": MOST_EVENTS,
         "chart": my_places_chart(steps or [], seen.now),
         "rows": [
-            (step.at, step.position, _words_of_step(step) if step.event else "Others moved")
+            (step.at, step.position, _describe_step(step) if step.event else "Others moved")
             for step in reversed((steps or [])[-ROWS:])
         ],
         "more_rows": len(steps or []) > ROWS,
@@ -169,7 +165,7 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
     start, end = steps[0].at, max(now, steps[-1].at)
     whole = max((end - start).total_seconds(), 1)
     worst = max(step.position or 0 for step in placed)
-    top, ticks = chart_ticks_of_count(worst)
+    top, ticks = count_ticks(worst)
     every = max(1, len(steps) // POINTS)
     shown = [step for number, step in enumerate(steps) if step.event or number % every == 0]
     points = [
@@ -186,20 +182,20 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
             f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
             " you had no place."
         ),
-        x=chart_ticks_of_time(start, end, timezone.get_current_timezone()),
+        x=time_ticks(start, end, timezone.get_current_timezone()),
         y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],
-        curves=[chart_steps("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],
+        curves=[stepped_line("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],
         marks=[
             ChartTick(
                 (step.at - start).total_seconds() / whole,
-                _words_of_step(step) if step is own[-1] else "",
+                _describe_step(step) if step is own[-1] else "",
             )
             for step in own
         ],
     )
 
 
-def _words_of_step(step: PositionStep) -> str:
+def _describe_step(step: PositionStep) -> str:
     what = TAKEN_BACK if step.took_back else None
     return DECLARED[EventType(step.event)].titles(what).applicant
 
@@ -216,7 +212,7 @@ MOST_ROWS = 50_000
 @for_applicants
 def show_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show a signed receipt of the application, and offer it as a file, with the log."""
-    card, receipt, refusal, status = _my_receipt_to_show(request, application_id)
+    card, receipt, refusal, status = _issue_receipt(request, application_id)
     parts = range(0, receipt["seq"], MOST_ROWS) if receipt else ()
     context = {
         "card": card,
@@ -231,17 +227,17 @@ def show_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
 @for_applicants
 def download_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Return a signed receipt of the application as a JSON file."""
-    card, receipt, refusal, status = _my_receipt_to_show(request, application_id)
+    card, receipt, refusal, status = _issue_receipt(request, application_id)
     if not receipt:
         context = {"card": card, "refusal": refusal}
         return render(request, "applicant/my_receipt.html", context, status=status)
     response = JsonResponse(receipt, json_dumps_params={"indent": 2, "ensure_ascii": False})
-    return _my_receipt_as_file(response, f"receipt-{receipt['seq']}.json")
+    return _mark_attachment(response, f"receipt-{receipt['seq']}.json")
 
 
 @require_safe
 @for_applicants
-def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def download_receipt_log(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Stream the log of the application's line without names, one JSON object per line.
 
     Returns at most MOST_ROWS events, after the event `after`.
@@ -250,12 +246,12 @@ def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> H
     given = request.GET.get("after", "")
     after = int(given) if given.isascii() and given.isdecimal() and len(given) < 12 else 0
     try:
-        limit_page_rate(request, "verify", f"applicant {person.id}")
+        rate_limits.count_request(request, "verify", f"applicant {person.id}")
     except TooOften as error:
-        context = {"card": _card_of_my_receipt(application_id), "refusal": str(error)}
+        context = {"card": _receipt_card(application_id), "refusal": str(error)}
         return render(request, "applicant/my_receipt.html", context, status=429)
     job = read_job(seen.application.job_id)
-    refuse_removed_log_of(job)
+    removed_logs.refuse_known(job)
     upto = min(job.seq, after + MOST_ROWS)
     lines = (
         f"{json.dumps(row, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}\n"
@@ -263,17 +259,17 @@ def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> H
     )
     pieces = formatted_pieces(lines, characters=PIECE, first_at_once=True)
     response = StreamingHttpResponse(pieces, content_type="application/jsonl")
-    return _my_receipt_as_file(response, f"log-{after + 1}-{upto}.jsonl")
+    return _mark_attachment(response, f"log-{after + 1}-{upto}.jsonl")
 
 
-def _my_receipt_to_show(
+def _issue_receipt(
     request: HttpRequest, application_id: UUID
 ) -> tuple[ApplicationCard, dict[str, Any], str, int]:
     """Return the card, and a new receipt, or else the reason why there is none and its status."""
     person, _ = own_application(request, application_id)
-    card = _card_of_my_receipt(application_id)
+    card = _receipt_card(application_id)
     try:
-        limit_page_rate(request, "verify", f"applicant {person.id}")
+        rate_limits.count_request(request, "verify", f"applicant {person.id}")
         return card, issue_receipt(application_id), "", 200
     except TooOften as error:
         return card, {}, str(error), 429
@@ -283,12 +279,12 @@ def _my_receipt_to_show(
         return card, {}, "Another receipt of this line is being prepared. Try again soon.", 503
 
 
-def _card_of_my_receipt(application_id: UUID) -> ApplicationCard:
+def _receipt_card(application_id: UUID) -> ApplicationCard:
     seen = read_application(application_id)
     return ApplicationCard.of(seen, read_job(seen.application.job_id))
 
 
-def _my_receipt_as_file(response: HttpResponseBase, name: str) -> Any:
+def _mark_attachment(response: HttpResponseBase, name: str) -> Any:
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
     return response
@@ -307,7 +303,7 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
     verdict, status, busy = None, 422 if form.is_bound else 200, ""
     if form.is_valid():
         try:
-            limit_page_rate(request, "verify", f"applicant {person.id}")
+            rate_limits.count_request(request, "verify", f"applicant {person.id}")
             verdict, status = verify_job(card.job.id, noted=form.noted, in_turn=True), 200
         except TooOften as error:
             busy, status = str(error), 429
@@ -318,14 +314,14 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "form": form,
         "busy": busy,
         "verdict": verdict,
-        "result": result_of_receipt_check(verdict, card.job) if verdict else "",
+        "result": describe_verdict(verdict, card.job) if verdict else "",
         "is_good": verdict is not None and verdict.is_sound and verdict.known is not False,
         "noted": form.noted if verdict else None,
     }
     return render(request, "applicant/receipt.html", context, status=status)
 
 
-def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
+def describe_verdict(verdict: Verdict, job: Job) -> str:
     """Describe the result without naming anyone: the differences are for the company."""
     if verdict.chain != "ok" or not verdict.is_sound:
         return (

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.mail.links import LinkedOffer, read_offer_link_token
+from pipeline.mail.links import LinkedOffer, read_offer_token
 from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.selectors.applications import SeenApplication, my_current_offer, read_application
@@ -19,25 +19,25 @@ from pipeline.selectors.jobs import read_job
 
 @require_safe
 @for_applicants
-def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def download(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Return the same entry as in the emails about the offer; without an offer, go back."""
     _, seen = own_application(request, application_id)
     seq = my_current_offer(application_id)
-    found = None if seq is None else _deadline_file(seen, LinkedOffer(application_id, seq))
+    found = None if seq is None else _calendar_answer(seen, LinkedOffer(application_id, seq))
     return found or redirect("my_application", application_id)
 
 
 @require_safe
-def download_offer_deadline(request: HttpRequest, token: str) -> HttpResponse:
+def download_linked(request: HttpRequest, token: str) -> HttpResponse:
     """Return the same through an offer's emailed link; if the offer is over, open its page."""
-    offer, found = read_offer_link_token(token), None
+    offer, found = read_offer_token(token), None
     if offer is not None and my_current_offer(offer.application_id) == offer.seq:
         with suppress(ApplicationNotFound):
-            found = _deadline_file(read_application(offer.application_id), offer)
+            found = _calendar_answer(read_application(offer.application_id), offer)
     return found or redirect("confirm_offer", token)
 
 
-def _deadline_file(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse | None:
+def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse | None:
     deadline = seen.application.acknowledge_by
     if deadline is None or deadline <= seen.now:
         return None

@@ -32,7 +32,7 @@ _OF_A_BOX = {
 @csp(_OF_A_BOX)  # type: ignore[arg-type]  # its type allows no further arguments
 @require_safe
 @cache_control(public=True, max_age=MINUTE_SECONDS)
-def job_embed(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a public job's seats, its line and the link to apply. Raises JobNotFound.
 
     Everyone gets the same box: it reads no session and sets no cookie.

@@ -13,10 +13,10 @@ from django.views.decorators.vary import vary_on_cookie
 from jobs.models import JobStatus
 from pipeline.domain.contests import ContestReason
 from pipeline.domain.states import Reason
-from pipeline.figures.forecast import read_prospects_with_statements
-from pipeline.figures.job import FEWEST_SHOWN, public_facts_of
+from pipeline.figures.forecast import read_prospects
+from pipeline.figures.job import FEWEST_SHOWN, read_public_facts
+from pipeline.pages import draws
 from pipeline.pages.access import public_job
-from pipeline.pages.draws import draw_time_on_pages
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.explanations import explain_line
@@ -31,19 +31,15 @@ REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
 @require_safe
 @vary_on_cookie
 @cache_control(public=True, max_age=MINUTE_SECONDS)
-def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the rules of a job's line, and how often each event happened.
 
     A draft's only to its company.
     """
     job = public_job(request, job_id)
-    counts = public_facts_of(job)
+    counts = read_public_facts(job)
     is_open = job.status == JobStatus.OPEN and not job.awaits_draw
-    prospect = (
-        read_prospects_with_statements({job.id: job.people_waiting + 1}).get(job.id)
-        if is_open
-        else None
-    )
+    prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
         (CONTEST_REASON_WORDS[ContestReason(code)], count)
@@ -53,7 +49,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "job": job,
         "counts": counts,
         "fewest": FEWEST_SHOWN,
-        "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
+        "rules": explain_line(job.policy, job.capacity, draws.describe_time(job)),
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
         "removals": removals,
         "given_back": back,

@@ -20,31 +20,33 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from applicants.browser import device_id_in_browser, remember_device_in_browser
+from applicants import browser
+from applicants.browser import remember_device
 from applicants.models import Applicant
 from jobs.models import Retention
 from pipeline.files.stored import FILE_KEPT_DAYS
 from pipeline.mail import dev_mailbox
-from pipeline.mail.links import read_unsubscribe_link_token
+from pipeline.mail.links import read_unsubscribe_token
 from pipeline.notifications import previews
 from pipeline.notifications.companies import WORDS, stop_subscription
 from pipeline.notifications.devices import (
     DeviceRefused,
     add_device,
-    devices_of,
-    is_push_on,
+    is_push_enabled,
+    read_devices,
     remove_device,
     vapid_key_id,
     vapid_public_key,
 )
+from pipeline.pages import page_urls
 from pipeline.pages.access import current_applicant, for_applicants
-from pipeline.pages.applicant.application_card import card_timeline_entry, sorted_cards
+from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
 from pipeline.pages.live_page import live_page
-from pipeline.pages.page_urls import page_url_with
-from pipeline.selectors.applications import my_application_states, my_applications
+from pipeline.selectors.applications import read_mine, read_my_states
 from pipeline.selectors.pages import Page
+from pipeline.web import rate_limit
 from pipeline.web.addresses import is_client_developer
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import long_duration
 
 LAST_EVENTS = 20
@@ -56,10 +58,10 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
     """Show all of a person's applications, urgent ones first."""
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
-    states = my_application_states(person.id)
+    states = read_my_states(person.id)
 
     def build_dashboard() -> dict[str, Any]:
-        mine, events = my_applications(person.id, events=LAST_EVENTS)
+        mine, events = read_mine(person.id, events=LAST_EVENTS)
         cards = sorted_cards(mine)
         return {
             "live_cards": [card for card in cards if card.state != "ended"],
@@ -67,7 +69,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
             "lacks_events": any(each.lacks_events for each in mine),
             "urgent": sum(card.is_urgent for card in cards),
             "lines": [
-                card_timeline_entry(each.event, job_title=each.job.posting.title) for each in events
+                timeline_entry(each.event, job_title=each.job.posting.title) for each in events
             ],
         }
 
@@ -110,7 +112,7 @@ def _require_push(
         request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
         person = current_applicant(request)
-        if person is None or not is_push_on():
+        if person is None or not is_push_enabled():
             raise Http404
         return view(request, person, *args, **kwargs)
 
@@ -121,10 +123,10 @@ def _require_push(
 @_require_push
 def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show the devices, and the button that adds this browser."""
-    here, key = device_id_in_browser(request), vapid_key_id()
+    here, key = browser.remembered_device_id(request), vapid_key_id()
     devices = [
         {"row": device, "is_here": device.id == here, "is_lost": device.site_key != key}
-        for device in devices_of(person.id)
+        for device in read_devices(person.id)
     ]
     context = {"devices": devices, "vapid_public_key": vapid_public_key()}
     return render(request, "applicant/devices.html", context)
@@ -135,7 +137,7 @@ def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
 def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show notifications in this browser from now on."""
     response, form = redirect("my_devices"), DeviceForm(request.POST)
-    tally = count_against_rate("devices", str(person.id), ADDITIONS)
+    tally = rate_limit.count("devices", str(person.id), ADDITIONS)
     if not tally.allowed:
         wait = long_duration(tally.wait_seconds)
         messages.error(request, f"Too many attempts. Try again in {wait}.")
@@ -148,12 +150,12 @@ def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
                 applicant_id=person.id,
                 **form.cleaned_data,
                 user_agent=agent,
-                here=device_id_in_browser(request),
+                here=browser.remembered_device_id(request),
             )
         except DeviceRefused as refused:
             messages.error(request, str(refused))
         else:
-            remember_device_in_browser(response, device)
+            remember_device(response, device)
             messages.success(request, ADDED)
     return response
 
@@ -177,7 +179,7 @@ def remove_my_device(request: HttpRequest, person: Applicant, device_id: UUID) -
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show what would end; on POST, end it."""
-    found = read_unsubscribe_link_token(token)
+    found = read_unsubscribe_token(token)
     if found is None or found[0] not in WORDS:
         return render(request, "applicant/unsubscribe.html", {"what": ""}, status=404)
     what, of = found
@@ -225,16 +227,16 @@ _OF_AN_EMAIL = {
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
-    _require_developer_for_dev_mail(request)
+    _require_developer(request)
     to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
-    kept = [mail for mail in dev_mailbox.newest_dev_mails() if to in mail.to.lower()]
+    kept = [mail for mail in dev_mailbox.read_newest() if to in mail.to.lower()]
     page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
     context = {
         "mails": page.rows,
         "to": to,
         "previews": previews.KINDS,
-        "next_url": page_url_with(request, before=page.rows[-1].name) if page.more else "",
-        "first_url": page_url_with(request, before=None) if before else "",
+        "next_url": page_urls.change_query(request, before=page.rows[-1].name) if page.more else "",
+        "first_url": page_urls.change_query(request, before=None) if before else "",
     }
     return render(request, "dev/mails.html", context)
 
@@ -243,8 +245,8 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
-    _require_developer_for_dev_mail(request)
-    mail = dev_mailbox.read_dev_mail(name)
+    _require_developer(request)
+    mail = dev_mailbox.read(name)
     if mail is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": mail})
@@ -255,8 +257,8 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
-    _require_developer_for_dev_mail(request)
-    mail = dev_mailbox.read_dev_mail(name)
+    _require_developer(request)
+    mail = dev_mailbox.read(name)
     if mail is None or not mail.html:
         raise Http404
     return HttpResponse(mail.html)
@@ -266,8 +268,8 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
-    _require_developer_for_dev_mail(request)
-    sample = previews.preview_of(kind)
+    _require_developer(request)
+    sample = previews.find(kind)
     if sample is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": sample, "preview": kind})
@@ -278,13 +280,13 @@ def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
-    _require_developer_for_dev_mail(request)
-    sample = previews.preview_of(kind)
+    _require_developer(request)
+    sample = previews.find(kind)
     if sample is None:
         raise Http404
     return HttpResponse(sample.html)
 
 
-def _require_developer_for_dev_mail(request: HttpRequest) -> None:
+def _require_developer(request: HttpRequest) -> None:
     if not (settings.DEV_MAIL and is_client_developer(request)):
         raise Http404

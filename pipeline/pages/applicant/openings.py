@@ -17,19 +17,19 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
-from pipeline.figures.forecast import read_prospects_with_statements
+from pipeline.figures.forecast import read_prospects
 from pipeline.models import PlannedSeats
+from pipeline.pages import draws
 from pipeline.pages.access import current_applicant, current_memberships, public_job
-from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import my_latest_name, my_live_application
+from pipeline.selectors.applications import find_live, my_latest_name
 from pipeline.selectors.jobs import (
     NOTHING_YET,
     RecentFacts,
     planned_seats_cache_tag,
-    planned_seats_of_job,
     read_open_jobs,
+    read_seat_plans,
     recent_waits,
 )
 from pipeline.wording.explanations import explain_line
@@ -51,7 +51,7 @@ class Opening:
 
 
 @require_safe
-def openings(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List open jobs that match the search, newest first, one page at a time."""
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     try:
@@ -64,25 +64,25 @@ def openings(request: HttpRequest) -> HttpResponse:
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
         "search": search,
         "example": None if search or after else EXAMPLE,
-        "next_url": _url_of_openings(search, page.rows[-1].id) if page.more else None,
-        "first_url": _url_of_openings(search) if after else None,
+        "next_url": _search_url(search, page.rows[-1].id) if page.more else None,
+        "first_url": _search_url(search) if after else None,
     }
     return render(request, "applicant/openings.html", context)
 
 
 @require_safe
-def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job. A draft is shown only to its own company."""
     job, person = public_job(request, job_id), current_applicant(request)
-    mine = my_live_application(person.id, job.id) if person else None
-    plans = planned_seats_of_job(job.id)
-    side = _visitor_of_opening(request, job)
+    mine = find_live(person.id, job.id) if person else None
+    plans = read_seat_plans(job.id)
+    side = _visitor_rights(request, job)
     period = int(timezone.now().timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "applicant/opening.html",
         "applicant/_opening.html",
-        build=lambda: _opening_page_context(request, job, opening_form(request), plans, mine),
+        build=lambda: _page_context(request, job, application_form(request), plans, mine),
         tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
         # Not for the public: each change would make every open form request the page again, many
         # times a second.
@@ -90,7 +90,7 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
 
 
-def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
+def application_form(request: HttpRequest, data: Any = None) -> forms.Form:
     """Return the form to apply. Signed-in applicants enter only a name."""
     person = current_applicant(request)
     if person is None:
@@ -100,33 +100,33 @@ def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
     return NameForm(initial={"name": person.name or my_latest_name(person.id)})
 
 
-def show_opening(
+def render_page(
     request: HttpRequest, job: Job, form: forms.Form, *, status: int = 200
 ) -> HttpResponse:
     """Render a job's page again with a refused form to apply. It does not update itself."""
     person = current_applicant(request)
-    mine = my_live_application(person.id, job.id) if person else None
-    context = _opening_page_context(request, job, form, planned_seats_of_job(job.id), mine)
+    mine = find_live(person.id, job.id) if person else None
+    context = _page_context(request, job, form, read_seat_plans(job.id), mine)
     return render(request, "applicant/opening.html", context, status=status)
 
 
-def _opening_page_context(
+def _page_context(
     request: HttpRequest,
     job: Job,
     form: forms.Form,
     plans: list[PlannedSeats],
     my_application_id: UUID | None,
 ) -> dict[str, Any]:
-    is_staff, is_own = _visitor_of_opening(request, job)
+    is_staff, is_own = _visitor_rights(request, job)
     return {
         "job": job,
-        "news": _news_of_opening(job),
+        "news": _news_text(job),
         "picture": LinePicture.of(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
-        "prospect": _prospect_on_opening_page(job),
+        "prospect": _prospect_text(job),
         "plans": plans,
-        "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
+        "rules": explain_line(job.policy, job.capacity, draws.describe_time(job)),
         "form": form,
         "is_staff": is_staff,
         "is_own": is_own,
@@ -135,13 +135,13 @@ def _opening_page_context(
     }
 
 
-def _visitor_of_opening(request: HttpRequest, job: Job) -> tuple[bool, bool]:
+def _visitor_rights(request: HttpRequest, job: Job) -> tuple[bool, bool]:
     """Return whether the visitor is a member of a company, and of this job's company."""
     companies = {member.company_id for member in current_memberships(request)}
     return bool(companies), job.company_id in companies
 
 
-def _news_of_opening(job: Job) -> str:
+def _news_text(job: Job) -> str:
     """Return the words for readers who hear the page rather than see it, when it changes."""
     if job.status in (JobStatus.PAUSED, JobStatus.CLOSED):
         return f"This job is {job.status.lower()}."
@@ -150,14 +150,14 @@ def _news_of_opening(job: Job) -> str:
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
-def _prospect_on_opening_page(job: Job) -> str:
+def _prospect_text(job: Job) -> str:
     """Say how long a person who applies now will probably wait; nothing if a seat is free."""
     if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw:
         return ""
-    found = read_prospects_with_statements({job.id: job.people_waiting + 1}).get(job.id)
+    found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
     return describe_prospect(found) if found else NOT_KNOWN
 
 
-def _url_of_openings(search: str, after: UUID | None = None) -> str:
+def _search_url(search: str, after: UUID | None = None) -> str:
     query = {name: value for name, value in (("q", search), ("after", after)) if value}
     return f"{reverse('openings')}?{urlencode(query)}" if query else reverse("openings")

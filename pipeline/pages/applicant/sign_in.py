@@ -14,18 +14,19 @@ from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from applicants import browser
-from applicants.codes import LIFETIME, Requester, send_code
+from applicants import browser, codes
+from applicants.codes import LIFETIME, Requester
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.preferences import remember_applicant_time_zone
-from applicants.sign_in import CodeRefused, prove_address_to_sign_in
+from applicants.preferences import remember_time_zone
+from applicants.sign_in import CodeRefused, prove_address
 from pipeline.domain.errors import JobNotFound
+from pipeline.pages import rate_limits
 from pipeline.pages.access import current_applicant
-from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
-from pipeline.selectors.applications import my_live_application
+from pipeline.pages.rate_limits import TooOften
+from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
-from pipeline.services.joining import verify_applications_of
+from pipeline.services.joining import verify_applications
 from pipeline.web.addresses import client_site
 from pipeline.wording.english import long_duration, plural
 from pipeline.wording.explanations import explain_quiet_hours
@@ -43,92 +44,90 @@ USED_UP = "This code has expired, was already used or had too many attempts. Req
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def sign_in(request: HttpRequest) -> HttpResponse:
+def ask_address(request: HttpRequest) -> HttpResponse:
     """Ask for an address and email a code. Answers every address alike, known or not."""
-    target = _target_after_sign_in(request, request.POST.get("next") or request.GET.get("next", ""))
+    target = _safe_target(request, request.POST.get("next") or request.GET.get("next", ""))
     if request.method != "POST":
         if current_applicant(request):
             return redirect(target or "dashboard")
-        return _sign_in_page(request, AddressForm(), target)
+        return _render(request, AddressForm(), target)
     form = AddressForm(request.POST)
     if not form.is_valid():
-        return _sign_in_page(request, form, target, status=422)
+        return _render(request, form, target, status=422)
     email = form.cleaned_data["email"]
     try:
-        _limit_sign_in_codes(request, email)
+        _limit_codes(request, email)
     except TooOften as refused:
         form.add_error(None, str(refused))
-        return _sign_in_too_often(refused, _sign_in_page(request, form, target, status=429))
-    handle = browser.new_browser_handle()
-    send_code(email, by=Requester(handle, client_site(request)))
+        return _too_often(refused, _render(request, form, target, status=429))
+    handle = browser.new_handle()
+    codes.send(email, by=Requester(handle, client_site(request)))
     response = redirect("enter_code")
-    browser.remember_address_in_browser(response, email, handle=handle, after=target)
+    browser.remember_address(response, email, handle=handle, after=target)
     return response
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def enter_sign_in_code(request: HttpRequest) -> HttpResponse:
+def enter_code(request: HttpRequest) -> HttpResponse:
     """Check the code and sign in; with `again`, send a new code."""
-    kept = browser.address_to_prove_in_browser(request)
+    kept = browser.address_being_proved(request)
     if kept is None:
         return redirect("dashboard" if current_applicant(request) else "sign_in")
     email, after, handle = kept
     if request.method != "POST":
-        return _sign_in_code_page(request, CodeForm(), kept)
+        return _render_code(request, CodeForm(), kept)
     if "again" in request.POST:
-        return _send_sign_in_code_again(request, kept)
+        return _resend_code(request, kept)
     form = CodeForm(request.POST)
     if not form.is_valid():
-        return _sign_in_code_page(request, form, kept, status=422)
+        return _render_code(request, form, kept, status=422)
     try:
-        limit_page_rate(request, "code_try")
-        person = prove_address_to_sign_in(
-            email=email, code=form.cleaned_data["code"], requester=handle
-        )
+        rate_limits.count_request(request, "code_try")
+        person = prove_address(email=email, code=form.cleaned_data["code"], requester=handle)
     except TooOften as refused:
         form.add_error(None, str(refused))
-        return _sign_in_too_often(refused, _sign_in_code_page(request, form, kept, status=429))
+        return _too_often(refused, _render_code(request, form, kept, status=429))
     except CodeRefused as refused:
         form.add_error("code", WRONG if refused.try_again else USED_UP)
-        return _sign_in_code_page(request, form, kept, status=422)
-    return _sign_in_person(request, person, after)
+        return _render_code(request, form, kept, status=422)
+    return _finish(request, person, after)
 
 
-def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
+def _finish(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
-    browser.sign_in_browser(request, person)
-    remember_applicant_time_zone(person.id, get_current_timezone_name())
-    if verified := verify_applications_of(person.id):
+    browser.sign_in(request, person)
+    remember_time_zone(person.id, get_current_timezone_name())
+    if verified := verify_applications(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
         messages.success(request, f"Your email address is verified. {which} from now on.")
     if after.startswith(JOB):
-        created = my_live_application(person.id, UUID(after.removeprefix(JOB)))
+        created = find_live(person.id, UUID(after.removeprefix(JOB)))
         response = redirect("my_application", created) if created else redirect("dashboard")
     else:
         response = redirect(after or "dashboard")
-    browser.forget_address_in_browser(response)
+    browser.forget_address(response)
     return response
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the browser's session."""
-    browser.sign_out_browser(request)
+    browser.sign_out(request)
     messages.success(request, "You are signed out. Your place in line does not change.")
     response = redirect("openings")
-    browser.forget_address_in_browser(response)
+    browser.forget_address(response)
     return response
 
 
-def _sign_in_page(
+def _render(
     request: HttpRequest, form: forms.Form, target: str, *, status: int = 200
 ) -> HttpResponse:
     context = {"form": form, "next": target}
     return render(request, "applicant/sign_in.html", context, status=status)
 
 
-def _sign_in_code_page(
+def _render_code(
     request: HttpRequest, form: forms.Form, kept: browser.Proving, *, status: int = 200
 ) -> HttpResponse:
     email, after, _handle = kept
@@ -149,35 +148,33 @@ def _sign_in_code_page(
     return render(request, "applicant/enter_code.html", context, status=status)
 
 
-def _send_sign_in_code_again(request: HttpRequest, kept: browser.Proving) -> HttpResponse:
-    if browser.was_code_sent_to_browser(request):
+def _resend_code(request: HttpRequest, kept: browser.Proving) -> HttpResponse:
+    if browser.has_requested_code(request):
         messages.info(request, JUST_SENT)
         return redirect("enter_code")
     try:
-        _limit_sign_in_codes(request, kept.email)
+        _limit_codes(request, kept.email)
     except TooOften as refused:
         messages.error(request, str(refused))
-        return _sign_in_too_often(
-            refused, _sign_in_code_page(request, CodeForm(), kept, status=429)
-        )
-    send_code(kept.email, by=Requester(kept.handle, client_site(request)))
+        return _too_often(refused, _render_code(request, CodeForm(), kept, status=429))
+    codes.send(kept.email, by=Requester(kept.handle, client_site(request)))
     messages.success(request, "We have sent you a new code. The previous code no longer works.")
     response = redirect("enter_code")
-    browser.remember_address_in_browser(response, kept.email, handle=kept.handle, after=kept.after)
+    browser.remember_address(response, kept.email, handle=kept.handle, after=kept.after)
     return response
 
 
-def _limit_sign_in_codes(request: HttpRequest, address: str) -> None:
-    limit_page_rate(request, "code_request")
-    limit_rate_of_codes(request, address)
+def _limit_codes(request: HttpRequest, address: str) -> None:
+    rate_limits.count_request(request, "code_request")
+    rate_limits.count_code(request, address)
 
 
-def _sign_in_too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
+def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
     response["Retry-After"] = refused.wait_seconds
     return response
 
 
-def _target_after_sign_in(request: HttpRequest, target: str) -> str:
+def _safe_target(request: HttpRequest, target: str) -> str:
     """Return the target if it is a path on this site; else an empty string."""
     if not target.startswith("/") or len(target) > LONGEST_TARGET:
         return ""

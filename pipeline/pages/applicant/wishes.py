@@ -23,8 +23,8 @@ from pipeline.domain.errors import IllegalMove, LineError, NotDeferrable, NotPre
 from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, ActorKind
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
-from pipeline.pages.error_messages import error_message_for
-from pipeline.pages.forms import PlainForm, moment_of_form
+from pipeline.pages.error_messages import explain_refusal
+from pipeline.pages.forms import PlainForm, local_moment
 from pipeline.selectors.jobs import read_job
 from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
 
@@ -64,7 +64,7 @@ class WishForm(PlainForm):
         if not self.errors:
             zone = timezone.get_current_timezone_name()
             try:
-                given["moment"] = moment_of_form(given["day"], given["at"], zone)
+                given["moment"] = local_moment(given["day"], given["at"], zone)
             except ValidationError as error:
                 self.add_error("day", error)
         return given
@@ -137,7 +137,7 @@ def pass_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
             else:
                 pass_next(application_id=application_id, wanted=turn == "next", actor=actor)
         except LineError as error:
-            messages.error(request, error_message_for(error))
+            messages.error(request, explain_refusal(error))
         else:
             messages.success(request, PASSES[turn])
         return redirect("my_application", application_id)
@@ -167,9 +167,9 @@ def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpRe
         try:
             wish.save(application_id, moment, Actor(ActorKind.APPLICANT, person.id))
         except (NotDeferrable, NotPreacceptable) as error:
-            form.add_error("day", error_message_for(error))
+            form.add_error("day", explain_refusal(error))
         except IllegalMove as error:
-            messages.error(request, error_message_for(error))
+            messages.error(request, explain_refusal(error))
             return redirect("my_application", application_id)
         else:
             messages.success(request, wish.taken_back if takes_back else wish.saved)

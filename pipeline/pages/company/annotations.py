@@ -16,7 +16,7 @@ from applicants.forms import NameField
 from pipeline.domain.permissions import Action
 from pipeline.models import LABEL_LENGTH, TAG_LENGTH, TEXT_LENGTH, URL_LENGTH
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.review import annotations as write
 from pipeline.selectors.jobs import read_job
@@ -137,9 +137,7 @@ def annotate_application(request: HttpRequest, application_id: UUID) -> HttpResp
     form = kind(request.POST)
     done = None
     if form.is_valid():
-        done = attempt_or_error_message(
-            request, lambda: (act(application_id, member, form.cleaned_data),)
-        )
+        done = attempt(request, lambda: (act(application_id, member, form.cleaned_data),))
     if not done and kind is NoteForm:
         job, application = read_job(seen.application.job_id), seen.application
         context = {"seen": seen, "application": application, "job": job, "form": form}

@@ -16,6 +16,7 @@ from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.models import TAG_LENGTH
 from pipeline.review.annotations import normalised_tag
 from pipeline.review.decisions import MOST_PEOPLE
+from pipeline.selectors import job_applications
 from pipeline.selectors.applications import FOUND, SeenApplication
 from pipeline.selectors.job_applications import (
     ORDERS,
@@ -24,11 +25,9 @@ from pipeline.selectors.job_applications import (
     ListOrder,
     ListPlace,
     WantedJobApplications,
-    list_job_applications,
-    list_searched_job_applications,
 )
 from pipeline.selectors.people import NamePlace
-from pipeline.wording.events import status_event_words
+from pipeline.wording.events import label_status
 
 LONGEST_SEARCH = 100
 MISSES_DIGITS = 3
@@ -40,9 +39,9 @@ LONGEST_SEARCH_SECONDS = 10.0
 
 LIVE = [status for status in Status if status is not Status.INACTIVE]
 STATE_CHOICES = [
-    *((status.value, status_event_words(status)) for status in LIVE),
+    *((status.value, label_status(status)) for status in LIVE),
     ("ENDED", "Ended, for any reason"),
-    *((outcome.value, status_event_words(outcome)) for outcome in Outcome),
+    *((outcome.value, label_status(outcome)) for outcome in Outcome),
 ]
 SOURCE_CHOICES = [
     (ActorKind.APPLICANT.value, "Applied themselves"),
@@ -125,11 +124,11 @@ class ListedFilters:
         """Return a page of the job's applications, by name if there is a search."""
         if search := self.given.get("q"):
             behind = after if isinstance(after, NamePlace) else None
-            return list_searched_job_applications(
+            return job_applications.search_page(
                 job.company_id, job.id, search, self.filters, after=behind, limit=limit
             )
         place = after if isinstance(after, ListPlace) else None
-        return list_job_applications(
+        return job_applications.list_page(
             job.id, self.filters, order=self.order, after=place, limit=limit
         )
 
@@ -151,7 +150,7 @@ class ListedFilters:
                 raise UnusableFilters("the search took too long. Choose other filters.")
 
 
-def filtered_people_in_form(request: HttpRequest, job: Job) -> list[SeenApplication]:
+def chosen_people(request: HttpRequest, job: Job) -> list[SeenApplication]:
     """Return the job's people whom the form names, or all who match its filters.
 
     In its order, at most MOST_PEOPLE. Raises UnusableFilters.

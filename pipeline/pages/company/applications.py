@@ -25,28 +25,29 @@ from django.views.decorators.http import require_POST, require_safe
 from applicants.names import checked_name
 from jobs.models import Job
 from pipeline.domain.permissions import Action
-from pipeline.files.exports import TYPES, formatted_csv_lines, formatted_file_name, formatted_pieces
-from pipeline.line.removed_logs import refuse_removed_log_of
+from pipeline.files.exports import TYPES, formatted_csv_lines, formatted_name, formatted_pieces
+from pipeline.line import removed_logs
 from pipeline.models import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH, SavedView
+from pipeline.pages import page_urls
 from pipeline.pages.access import for_members, own_job
+from pipeline.pages.company import decisions
 from pipeline.pages.company.application_filters import (
     ORDER_CHOICES,
     SOURCE_CHOICES,
     STATE_CHOICES,
     ListedFilters,
 )
-from pipeline.pages.company.decisions import decision_notices
-from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.review.decisions import MOST_PEOPLE
+from pipeline.selectors import job_applications
 from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_job_applications
+from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import NamePlace
 from pipeline.selectors.review import (
-    annotation_tags_in_job,
     possible_annotation_assignees,
-    row_annotations_of,
+    read_job_tags,
+    read_row_annotations,
 )
 from pipeline.wording.english import isolated
 
@@ -63,25 +64,25 @@ security = logging.getLogger("security")
 @require_safe
 @for_members()
 @time_limited
-def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
+def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     """List a job's applications that match the filters in the URL; `?format=csv` downloads them."""
     member, job = own_job(request, job_id)
     chosen = ListedFilters.of(request.GET)
     if chosen.filters.source:  # only the log knows it
-        refuse_removed_log_of(job)
+        removed_logs.refuse_known(job)
     if request.GET.get("format") == "csv":
-        return _listed_applications_as_csv(job, chosen)
+        return _csv_answer(job, chosen)
     place: Any = None
     if chosen.given.get("q"):
-        found = page_place_in_url(request, "after", str, UUID)
+        found = page_urls.read_place(request, "after", str, UUID)
         place = NamePlace(*found) if found else None
-    elif moment := page_place_in_url(request, "after", datetime, UUID):
+    elif moment := page_urls.read_place(request, "after", datetime, UUID):
         place = ListPlace(*moment)
     page = chosen.page(job, place)
-    marks = row_annotations_of([seen.application.id for seen in page.rows])
+    marks = read_row_annotations([seen.application.id for seen in page.rows])
     total = None
     if not chosen.given.get("q"):
-        total = count_job_applications(job.id, chosen.filters, chosen.order)
+        total = job_applications.count(job.id, chosen.filters, chosen.order)
     context = {
         "job": job,
         "tab": "applications",
@@ -92,21 +93,23 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "states": STATE_CHOICES,
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
-        "tags": annotation_tags_in_job(job.id),
+        "tags": read_job_tags(job.id),
         "members": possible_annotation_assignees(job.company_id),
         "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,
-        "csv_url": page_url_with(request, after=None, format="csv"),
+        "csv_url": page_urls.change_query(request, after=None, format="csv"),
         "now": page.rows[0].now if page.rows else None,
-        "next_url": page_url_with(request, after=encode_cursor(*page.next)) if page.next else "",
-        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
-        **decision_notices(job.id, member),
+        "next_url": page_urls.change_query(request, after=encode_cursor(*page.next))
+        if page.next
+        else "",
+        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
+        **decisions.read_notices(job.id, member),
     }
     return render(request, "company/applications.html", context)
 
 
-def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
+def _csv_answer(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
     security.info("export.downloaded", extra={"job": str(job.id), "what": "listed"})
 
     def csv_rows_of_listed_applications() -> Iterator[dict[str, Any]]:
@@ -119,7 +122,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
         yield from csv_rows_of_application_batch(batch)
 
     def csv_rows_of_application_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
-        marks = row_annotations_of([seen.application.id for seen in batch])
+        marks = read_row_annotations([seen.application.id for seen in batch])
         for seen in batch:
             row, mark = seen.application, marks[seen.application.id]
             ended = row.ended_at.isoformat() if row.ended_at else None
@@ -134,7 +137,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
         first_at_once=True,
     )
     response = StreamingHttpResponse(pieces, content_type=TYPES["csv"])
-    name = formatted_file_name(job, "applications", "csv")
+    name = formatted_name(job, "applications", "csv")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
     return response
@@ -142,7 +145,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
 
 @require_POST
 @for_members()
-def change_saved_view_of_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def change_saved_view(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Save the filters in the form under a name, or remove a saved view, for this member only."""
     member, job = own_job(request, job_id)
     here = reverse("applications", args=[job.id])

@@ -14,20 +14,16 @@ from django.utils import timezone
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
-from pipeline.figures.series import Series, job_series_of
-from pipeline.line.removed_logs import log_removed_at
+from pipeline.figures.series import Series, read_series
+from pipeline.line.removed_logs import removal_time
+from pipeline.pages import occupancy_chart, page_urls
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company.consequences import (
-    consequence_of_one_more_seat,
-    promotion_consequence,
-)
-from pipeline.pages.company.decisions import decision_notices
+from pipeline.pages.company import decisions
+from pipeline.pages.company.consequences import describe_added_seat, describe_promotion
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
-from pipeline.pages.occupancy_chart import job_occupancy_chart
-from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
 from pipeline.selectors.board import (
     BOARD_MISSES_SPAN,
@@ -35,16 +31,16 @@ from pipeline.selectors.board import (
     Board,
     DecayWorkerStatus,
     SeatPlace,
-    board_place_before_position,
-    board_place_of,
-    board_place_one_page_back,
+    find_place,
+    previous_page_place,
     read_board,
-    read_decay_worker_for_board,
+    read_decay_worker,
+    seat_place,
 )
 from pipeline.selectors.jobs import recent_events, recent_misses
 from pipeline.selectors.pages import encode_cursor
-from pipeline.wording.events import words_of_event
-from pipeline.wording.status import status_before_draw, status_of_promotion
+from pipeline.wording.events import find_words
+from pipeline.wording.status import describe_pending_draw, explain_promotion
 
 MISSES_SHOWN, ACTIVITY_SHOWN, DEADLINES_SHOWN = 5, 5, 2
 CHART_SPAN, CHART_SECONDS = timedelta(hours=24), 60  # and for how long a chart is kept
@@ -54,7 +50,7 @@ ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "
 
 
 @for_members()
-def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's pipeline; the page keeps itself up to date.
 
     `?place=` opens the page of the waitlist that begins with that position.
@@ -62,10 +58,10 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
     member, job = own_job(request, job_id)
     wanted = request.GET.get("place", "")
     if wanted.isdecimal() and len(wanted) < 10:
-        start = board_place_before_position(job_id, min(int(wanted), job.people_waiting))
+        start = find_place(job_id, min(int(wanted), job.people_waiting))
         place = encode_cursor(*start)
-        return redirect(page_url_with(request, place=None, waiting=place) + "#waitlist")
-    worker = read_decay_worker_for_board(job_id)
+        return redirect(page_urls.change_query(request, place=None, waiting=place) + "#waitlist")
+    worker = read_decay_worker(job_id)
     # Besides the line, the page shows whether the worker is late, and counts of past hours.
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
@@ -75,28 +71,28 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "company/board.html",
         "company/_board.html",
         build=lambda: (
-            _board_context(request, member, job_id, worker)
-            | (decision_notices(job_id, member) if worker.decisions else {})
+            _context(request, member, job_id, worker)
+            | (decisions.read_notices(job_id, member) if worker.decisions else {})
         ),
         tag=f"{job.seq}-{job.posting.version}-{status}-{period}",
         jobs=[job_id],
     )
 
 
-def _board_context(
+def _context(
     request: HttpRequest, member: Member, job_id: UUID, worker: DecayWorkerStatus
 ) -> dict[str, Any]:
-    seat = page_place_in_url(request, "seats", str, datetime, UUID)
+    seat = page_urls.read_place(request, "seats", str, datetime, UUID)
     shown = read_board(
         job_id,
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
-        waiting_after=page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST,
+        waiting_after=page_urls.read_place(request, "waiting", int, int) or BEFORE_THE_FIRST,
         worker=worker,
     )
-    answer, last_promotion = status_of_promotion(shown.facts), shown.activity.last_promotion
+    answer, last_promotion = explain_promotion(shown.facts), shown.activity.last_promotion
     if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
-        answer = status_before_draw(shown.facts, shown.job.draw_at)
-    urls, is_closed = _board_page_urls(request, shown), shown.job.status == JobStatus.CLOSED
+        answer = describe_pending_draw(shown.facts, shown.job.draw_at)
+    urls, is_closed = _page_urls(request, shown), shown.job.status == JobStatus.CLOSED
     places = [seen.position for seen in shown.waitlist.rows if seen.position]
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
@@ -117,26 +113,26 @@ def _board_context(
         "idle_shown": range(min(idle, IDLE_SHOWN)),
         "idle_more": max(0, idle - IDLE_SHOWN),
         "most_seats": MAX_CAPACITY,
-        **_recent_events_on_board(request, shown),
-        "log_removed_at": log_removed_at(shown.job),
-        "more_seats": consequence_of_one_more_seat(shown.job, shown.next_names),
-        "may": _permitted_buttons_on_board(member, shown.job),
-        **{name: _held_people_on_board(shown, column) for name, column in RUNNING_ON_BOARD.items()},
-        "on_resuming": _resume_consequence_on_board(shown),
+        **_recent_events(request, shown),
+        "log_removed_at": removal_time(shown.job),
+        "more_seats": describe_added_seat(shown.job, shown.next_names),
+        "may": _permitted_buttons(member, shown.job),
+        **{name: _held_people(shown, column) for name, column in RUNNING_ON_BOARD.items()},
+        "on_resuming": _resume_consequence(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
         "shown_places": places and is_paged and f"{places[0]:,} to {places[-1]:,}",
-        **board_chart(shown.job),
+        **last_day_chart(shown.job),
         **urls,
     }
 
 
-def _recent_events_on_board(request: HttpRequest, shown: Board) -> dict[str, Any]:
+def _recent_events(request: HttpRequest, shown: Board) -> dict[str, Any]:
     """Return the last events, the next deadlines and the last misses, in at most two queries."""
     return {
         "latest": [
-            (event, name, words_of_event(event))
+            (event, name, find_words(event))
             for event, name in recent_events(shown.job.id, limit=ACTIVITY_SHOWN)
         ],
         "deadlines": [
@@ -152,7 +148,7 @@ def _recent_events_on_board(request: HttpRequest, shown: Board) -> dict[str, Any
     }
 
 
-def _permitted_buttons_on_board(member: Member, job: Job) -> dict[str, bool]:
+def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
     status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {
@@ -176,34 +172,34 @@ RUNNING_ON_BOARD = {
 }
 
 
-def _held_people_on_board(shown: Board, column: str) -> set[UUID]:
+def _held_people(shown: Board, column: str) -> set[UUID]:
     """Return the ids of people on the shown page of the waitlist for whom a time is still ahead."""
     ends = {seen.application.id: getattr(seen.application, column) for seen in shown.waitlist.rows}
     return {application_id for application_id, end in ends.items() if end and end > shown.now}
 
 
-def board_chart(job: Job) -> dict[str, Any]:
+def last_day_chart(job: Job) -> dict[str, Any]:
     """Return the chart of a job's last day as context; {} for a draft, or without the log.
 
     A long log is read again at most once a minute, a short one also after each change.
     """
-    if not job.opened_at or log_removed_at(job):
+    if not job.opened_at or removal_time(job):
         return {}
     key = f"board-chart:{job.id}"
     kept: tuple[int, Series] | None = caches["local"].get(key)
     if kept is None or (kept[0] != job.seq and kept[1].events < MANY_EVENTS):
-        kept = job.seq, job_series_of(job, back=CHART_SPAN, zone="UTC")
+        kept = job.seq, read_series(job, back=CHART_SPAN, zone="UTC")
         caches["local"].set(key, kept, CHART_SECONDS)
     series = kept[1]
     if not series.points:
         return {}
     zone = timezone.get_current_timezone()
     as_of = f"As of {series.end.astimezone(zone):%H:%M:%S}"
-    chart = job_occupancy_chart(series.points, series.start, series.end, zone, as_of=as_of)
+    chart = occupancy_chart.draw(series.points, series.start, series.end, zone, as_of=as_of)
     return {"occupancy": chart, "is_new_job": job.opened_at > series.end - CHART_SPAN}
 
 
-def _resume_consequence_on_board(shown: Board) -> str:
+def _resume_consequence(shown: Board) -> str:
     """Describe what follows when a paused job resumes."""
     free = shown.job.seats_free
     if not free or not shown.job.people_waiting or shown.job.awaits_draw:
@@ -211,26 +207,26 @@ def _resume_consequence_on_board(shown: Board) -> str:
     names = shown.next_names[:free]
     if not names or (len(names) < free and shown.job.people_waiting > LOOKED_AHEAD):
         return "free seats go to the next in line"
-    return f"{promotion_consequence(names[:2], len(names))} at once"
+    return f"{describe_promotion(names[:2], len(names))} at once"
 
 
-def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
+def _page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
     """Return the URLs of the next and the first page of both lists."""
     urls = {}
     if shown.seats.more:
-        seat = board_place_of(shown.seats.rows[-1])
+        seat = seat_place(shown.seats.rows[-1])
         place = encode_cursor("pending" if seat.pending else "active", seat.moment, seat.id)
-        urls["seats_next"] = page_url_with(request, seats=place) + "#seats"
+        urls["seats_next"] = page_urls.change_query(request, seats=place) + "#seats"
     if "seats" in request.GET:
-        urls["seats_first"] = page_url_with(request, seats=None) + "#seats"
+        urls["seats_first"] = page_urls.change_query(request, seats=None) + "#seats"
     if shown.waitlist.more:
         last = shown.waitlist.rows[-1].application
         place = encode_cursor(last.ticket or 0, last.tie or 0)
-        urls["waiting_next"] = page_url_with(request, waiting=place) + "#waitlist"
+        urls["waiting_next"] = page_urls.change_query(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
-        here = page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST
-        back = board_place_one_page_back(shown.job.id, here)
+        here = page_urls.read_place(request, "waiting", int, int) or BEFORE_THE_FIRST
+        back = previous_page_place(shown.job.id, here)
         before = None if back == BEFORE_THE_FIRST else encode_cursor(*back)
-        urls["waiting_before"] = page_url_with(request, waiting=before) + "#waitlist"
-        urls["waiting_first"] = page_url_with(request, waiting=None) + "#waitlist"
+        urls["waiting_before"] = page_urls.change_query(request, waiting=before) + "#waitlist"
+        urls["waiting_first"] = page_urls.change_query(request, waiting=None) + "#waitlist"
     return urls

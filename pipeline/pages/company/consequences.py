@@ -15,7 +15,7 @@ MOVED_ON = (
 )
 
 
-def names_in_consequence(names: Sequence[str], total: int) -> str:
+def join_names(names: Sequence[str], total: int) -> str:
     """Join names and count the rest: Ana Li, Bo Berg and 3 more."""
     shown = [isolated(name) or "someone without a name" for name in names]
     more = total - len(shown)
@@ -24,27 +24,27 @@ def names_in_consequence(names: Sequence[str], total: int) -> str:
     return joined(shown)
 
 
-def promotion_consequence(names: Sequence[str], total: int) -> str:
+def describe_promotion(names: Sequence[str], total: int) -> str:
     """Say who is promoted: Ana Li is promoted, Ana Li and Bo Berg are promoted."""
-    return f"{names_in_consequence(names, total)} {plural(total, 'is', 'are')} promoted"
+    return f"{join_names(names, total)} {plural(total, 'is', 'are')} promoted"
 
 
-def promotion_consequence_afterwards(names: Sequence[str], total: int) -> str:
+def describe_done_promotion(names: Sequence[str], total: int) -> str:
     """Return a sentence on who has just been promoted, or an empty string."""
     if not total:
         return ""
-    return f" {names_in_consequence(names, total)} {plural(total, 'was', 'were')} promoted."
+    return f" {join_names(names, total)} {plural(total, 'was', 'were')} promoted."
 
 
-def consequence_of_opened_seat(job: Job, next_name: str | None) -> str:
+def describe_opened_seat(job: Job, next_name: str | None) -> str:
     """Describe the consequence of a person leaving a seat now."""
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return idle
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
-        return f"nobody is promoted: {_consequence_for_seat_holders(job, held)}"
+        return f"nobody is promoted: {_describe_seat_holders(job, held)}"
     if next_name is not None:
-        return f"the seat goes to {names_in_consequence([next_name], 1)}"
+        return f"the seat goes to {join_names([next_name], 1)}"
     if job.people_waiting > LOOKED_AHEAD:
         return "the seat goes to the first person in line who can take it now"
     if job.people_waiting:
@@ -52,11 +52,11 @@ def consequence_of_opened_seat(job: Job, next_name: str | None) -> str:
     return "the seat stays free for the next applicant"
 
 
-def _consequence_for_seat_holders(job: Job, held: int) -> str:
+def _describe_seat_holders(job: Job, held: int) -> str:
     return f"{people(held)} still {plural(held, 'holds', 'hold')} {count(job.capacity, 'seat')}"
 
 
-def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
+def describe_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
     """Describe the consequence of several people leaving, who hold `seats` in all.
 
     `names` are the first people who could then be promoted, in order, at most one for each seat.
@@ -68,15 +68,15 @@ def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return f"{opens}; {idle}"
     if held >= job.capacity:
-        return f"{opens}; nobody is promoted: {_consequence_for_seat_holders(job, held)}"
+        return f"{opens}; nobody is promoted: {_describe_seat_holders(job, held)}"
     if names:
-        return f"{opens}, for {names_in_consequence(names[:3], len(names))}"
+        return f"{opens}, for {join_names(names[:3], len(names))}"
     if job.people_waiting > LOOKED_AHEAD:
         return f"{opens}, for the first people who can take one now"
     return f"{opens}, for people who can take one later or who apply next"
 
 
-def consequence_of_reinstatement(job: Job, *, position: int, stood: int) -> str:
+def describe_reinstatement(job: Job, *, position: int, stood: int) -> str:
     """Describe the consequence of giving a person a former place back.
 
     `stood` is their position now, or the one behind everyone if they are not waiting.
@@ -89,7 +89,7 @@ def consequence_of_reinstatement(job: Job, *, position: int, stood: int) -> str:
     return f"they are number {position:,} in line again, and {follow}"
 
 
-def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
+def describe_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
     """Describe the consequence of a new number of seats.
 
     `names` are the first people who could be promoted, in order.
@@ -115,10 +115,10 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {isolated(names[0])}."
     total = min(added, len(names))
-    return f"{promotion_consequence(names[: min(3, total)], total)} at once."
+    return f"{describe_promotion(names[: min(3, total)], total)} at once."
 
 
-def consequence_of_one_more_seat(job: Job, names: Sequence[str]) -> str:
+def describe_added_seat(job: Job, names: Sequence[str]) -> str:
     """Describe the consequence of one more seat, to follow a colon. `names` as above."""
     fills = job.status == JobStatus.OPEN and not job.awaits_draw
     fits = job.active_count + job.pending_count <= job.capacity
@@ -126,6 +126,6 @@ def consequence_of_one_more_seat(job: Job, names: Sequence[str]) -> str:
         if not job.waitlist_count:
             return "nobody is waiting, so nobody is promoted."
         return "it stays free for now, because nobody waiting can be offered one yet."
-    follows = consequence_of_capacity(job, job.capacity + 1, names)
+    follows = describe_capacity(job, job.capacity + 1, names)
     begins_with_name = follows.startswith(tuple(map(isolated, names)))
     return follows if begins_with_name else follows[:1].lower() + follows[1:]

@@ -20,24 +20,24 @@ from pipeline.domain.contests import (
 )
 from pipeline.domain.permissions import Action
 from pipeline.line.clock import read_company_clock
+from pipeline.pages import page_urls
 from pipeline.pages.access import (
     current_member,
     for_members,
     received_application,
-    require_access,
+    require_permission,
 )
-from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
-from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.review import (
     ContestState,
     ShownContest,
-    contests_of_application,
-    contests_of_company,
-    decider_of_contest,
-    open_contests_of_company,
+    contest_decider,
+    open_company_contests,
+    read_application_contests,
+    read_company_contests,
 )
 from pipeline.services.contests import answer_contest
 from pipeline.wording.events import contest_reason_choices
@@ -76,13 +76,13 @@ class ContestAnswerForm(PlainForm):
 
 
 @for_members()
-def company_contests(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the requests to look again, newest first; with a filter, only some of them."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     asked = request.GET.get("state", "")
     state = ContestState(asked) if asked in list(ContestState) else None
-    after: Any = page_place_in_url(request, "after", datetime, UUID)
-    page = contests_of_company(member.company.id, state=state, after=after, limit=SHOWN)
+    after: Any = page_urls.read_place(request, "after", datetime, UUID)
+    page = read_company_contests(member.company.id, state=state, after=after, limit=SHOWN)
     now, last = read_company_clock(member.company.id).now, page.rows[-1] if page.rows else None
     context = {
         "member": member,
@@ -90,27 +90,25 @@ def company_contests(request: HttpRequest) -> HttpResponse:
         "contests": [ShownContest.of_contest(row, now) for row in page.rows],
         "state": asked if state else "",
         "states": STATE_WORDS.items(),
-        "next_url": page_url_with(request, after=encode_cursor(last.asked_at, last.id))
+        "next_url": page_urls.change_query(request, after=encode_cursor(last.asked_at, last.id))
         if last and page.more
         else "",
-        "first_url": page_url_with(request, after=None) if after else "",
+        "first_url": page_urls.change_query(request, after=None) if after else "",
     }
     return render(request, "company/contests.html", context)
 
 
 @for_members(Action.ANSWER_CONTEST)
-def answer_application_contest(
-    request: HttpRequest, application_id: UUID, contest_id: UUID
-) -> HttpResponse:
+def answer(request: HttpRequest, application_id: UUID, contest_id: UUID) -> HttpResponse:
     """Show the applicant's text and the form for the answer; answer on POST."""
     member, seen = received_application(request, application_id, Action.ANSWER_CONTEST)
-    found = [each for each in contests_of_application(application_id) if each.id == contest_id]
+    found = [each for each in read_application_contests(application_id) if each.id == contest_id]
     if not found or not found[0].is_open:
         messages.info(request, "This has already been answered, or the person’s data was erased.")
         return redirect("application", application_id=application_id)
     form = ContestAnswerForm(request.POST or None)
     if form.is_valid():
-        done = attempt_or_error_message(
+        done = attempt(
             request,
             lambda: answer_contest(
                 contest_id=contest_id,
@@ -124,7 +122,7 @@ def answer_application_contest(
         )
         if done is not None:
             return redirect("application", application_id=application_id)
-    job, decider = read_job(seen.application.job_id), decider_of_contest(found[0])
+    job, decider = read_job(seen.application.job_id), contest_decider(found[0])
     context = {
         "seen": seen,
         "application": seen.application,
@@ -139,7 +137,7 @@ def answer_application_contest(
     return render(request, "company/answer_contest.html", context, status=status)
 
 
-def contests_to_answer(company_id: UUID) -> dict[str, Any]:
+def read_unanswered(company_id: UUID) -> dict[str, Any]:
     """Return the number of open requests and the first of them, for the company's first page."""
-    rows = list(open_contests_of_company(company_id)[: SHOWN + 1])
+    rows = list(open_company_contests(company_id)[: SHOWN + 1])
     return {"open_contests": len(rows), "first_contest": rows[0] if rows else None}

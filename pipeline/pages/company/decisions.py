@@ -15,33 +15,30 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, Outcome, Reason, Status
 from pipeline.domain.verbs import MOVES
 from pipeline.models import DecisionItem, PendingDecision
 from pipeline.pages.access import Member, for_members, own_job, received_application
 from pipeline.pages.company import consequences
-from pipeline.pages.company.application_filters import UnusableFilters, filtered_people_in_form
-from pipeline.pages.company.consequences import names_in_consequence
+from pipeline.pages.company.application_filters import UnusableFilters, chosen_people
+from pipeline.pages.company.consequences import join_names
 from pipeline.pages.company.forms import DecisionForm
-from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.error_messages import attempt
 from pipeline.pages.live_page import live_page
-from pipeline.review.decisions import MOST_PEOPLE, make_decision, undo_decision
+from pipeline.review import decisions
+from pipeline.review.decisions import MOST_PEOPLE
 from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.board import (
-    LOOKED_AHEAD,
-    read_board_next_in_line,
-    read_board_promoted_since,
-)
+from pipeline.selectors.board import LOOKED_AHEAD, read_next_names, read_promoted
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.review import (
     Neighbours,
     ShownPendingDecision,
-    items_of_pending_decision,
-    neighbours_of_pending_decision,
-    pending_decision_on,
-    people_with_pending_decisions,
+    find_neighbours,
+    find_pending_decision,
+    pending_application_ids,
+    pending_decision_items,
     read_pending_decision,
     shown_pending_decisions,
 )
@@ -70,8 +67,8 @@ class DecisionNotice:
         """Return what it will do and to whom, or for whom it was refused."""
         words = DECISION_WORDS[Outcome(self.of.outcome)]
         if self.of.is_open:
-            return f"{words.verb} {names_in_consequence(self.of.waiting_names, self.of.waiting)}"
-        refused = names_in_consequence(self.of.refused_names, self.of.refused)
+            return f"{words.verb} {join_names(self.of.waiting_names, self.of.waiting)}"
+        refused = join_names(self.of.refused_names, self.of.refused)
         done = self.of.total - self.of.refused
         return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")
 
@@ -81,7 +78,7 @@ class DecisionNotice:
         return self.of.due_at <= self.of.now
 
 
-def decision_notices(job_id: UUID, member: Member, *, only: UUID | None = None) -> dict[str, Any]:
+def read_notices(job_id: UUID, member: Member, *, only: UUID | None = None) -> dict[str, Any]:
     """Return the notices of a job as template context, and the people whom a decision awaits.
 
     `only` is the one decision to show.
@@ -89,7 +86,7 @@ def decision_notices(job_id: UUID, member: Member, *, only: UUID | None = None) 
     found = shown_pending_decisions(job_id, only=only)
     return {
         "decisions": [DecisionNotice(each) for each in found],
-        "awaited": people_with_pending_decisions(job_id) if found else set(),
+        "awaited": pending_application_ids(job_id) if found else set(),
         "may_undo": member.may(Action.DECIDE),
     }
 
@@ -129,23 +126,23 @@ class DecisionChoice:
 
 
 @for_members(Action.DECIDE)
-def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show the possible decisions with their consequences; on POST, decide."""
     member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
-    possible = possible_decisions_on(seen)
-    if not possible or pending_decision_on(application_id):
+    possible = possible_outcomes(seen)
+    if not possible or find_pending_decision(application_id):
         return redirect("application", application_id=application_id)
     form = DecisionForm(request.POST or None, initial={"reason": request.GET.get(REASON, "")})
-    consequence = _consequence_of_decision(seen, job)
+    consequence = _describe_consequence(seen, job)
     # When the button is pressed, only the consequence for the seat must still be the same. The
     # number of people waiting behind changes all the time, and no decision depends on it.
     holds_seat = Status(seen.application.status).holds_seat
     promise = consequence if holds_seat else Status.WAITLIST.value
     is_kept = request.POST.get("promised", promise) == promise
-    neighbours = neighbours_of_pending_decision(seen.application)
+    neighbours = find_neighbours(seen.application)
     if form.is_valid() and is_kept:
-        return _decide_on_application(request, member, seen, job, form.cleaned_data, neighbours)
+        return _decide(request, member, seen, job, form.cleaned_data, neighbours)
     if not is_kept:
         form.add_error(None, consequences.MOVED_ON)
     name = isolated(seen.application.name or seen.address or "this person")
@@ -155,25 +152,25 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
         "job": job,
         "tab": "board",
         "form": form,
-        "decision_id": decision_id_in_form(request),
+        "decision_id": sent_id(request),
         "undo_seconds": settings.DECISION_UNDO_SECONDS,
         "comes_from_decision": REASON in request.GET,
         "neighbours": neighbours,
         "promise": promise,
         "consequence": consequence,
         "choices": [DecisionChoice(each, name) for each in DECISION_WORDS if each in possible],
-        **decision_notices(job.id, member),
+        **read_notices(job.id, member),
     }
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
 
-def possible_decisions_on(seen: SeenApplication) -> list[Outcome]:
+def possible_outcomes(seen: SeenApplication) -> list[Outcome]:
     """Return the decisions that the table of moves allows on an application now."""
     status = Status(seen.application.status)
     return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
 
 
-def decision_id_in_form(request: HttpRequest) -> UUID:
+def sent_id(request: HttpRequest) -> UUID:
     """Return the id that the sent form gives its decision, or a new one."""
     try:
         return UUID(request.POST.get("decision", ""))
@@ -181,11 +178,11 @@ def decision_id_in_form(request: HttpRequest) -> UUID:
         return uuid4()
 
 
-def _consequence_of_decision(seen: SeenApplication, job: Job) -> str:
+def _describe_consequence(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
-        return consequences.consequence_of_opened_seat(
-            job, next(iter(read_board_next_in_line(job.id, most=1)), None)
+        return consequences.describe_opened_seat(
+            job, next(iter(read_next_names(job.id, most=1)), None)
         )
     if seen.position is None:
         return "nobody moves up, because an unverified application is not counted"
@@ -195,7 +192,7 @@ def _consequence_of_decision(seen: SeenApplication, job: Job) -> str:
     return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
-def _decide_on_application(
+def _decide(
     request: HttpRequest,
     member: Member,
     seen: SeenApplication,
@@ -203,12 +200,12 @@ def _decide_on_application(
     given: dict[str, str],
     neighbours: Neighbours,
 ) -> HttpResponse:
-    decision = make_decision_from_form(request, member, job.id, [seen.application.id], given)
-    if refused := _undecided_reason(items_of_pending_decision(decision.id), seen.application.id):
+    decision = make(request, member, job.id, [seen.application.id], given)
+    if refused := _undecided_reason(pending_decision_items(decision.id), seen.application.id):
         messages.error(request, f"Nothing was decided: {refused}.")
         return redirect("application", application_id=seen.application.id)
     if decision.finished_at:
-        _show_decision_success_message(request, member, seen, job, Outcome(decision.outcome))
+        _show_success(request, member, seen, job, Outcome(decision.outcome))
     if request.GET.get("then") == NEXT and neighbours.after:
         same = QueryDict(mutable=True)
         same[REASON] = given["reason"]
@@ -230,12 +227,10 @@ def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
     return PROBLEM_WORDS[DecisionItem.Problem(items[0].problem)] if items[0].problem else ""
 
 
-def _show_decision_success_message(
+def _show_success(
     request: HttpRequest, member: Member, seen: SeenApplication, job: Job, outcome: Outcome
 ) -> None:
-    promoted = consequences.promotion_consequence_afterwards(
-        *read_board_promoted_since(job.id, job.seq)
-    )
+    promoted = consequences.describe_done_promotion(*read_promoted(job.id, job.seq))
     advice = ""
     if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []
@@ -247,7 +242,7 @@ def _show_decision_success_message(
     messages.success(request, f"{name} was {done}.{promoted}{advice}")
 
 
-def make_decision_from_form(
+def make(
     request: HttpRequest,
     member: Member,
     job_id: UUID,
@@ -255,8 +250,8 @@ def make_decision_from_form(
     given: dict[str, str],
 ) -> PendingDecision:
     """Make the decision that a valid form holds."""
-    return make_decision(
-        decision_id=decision_id_in_form(request),
+    return decisions.make(
+        decision_id=sent_id(request),
         job_id=job_id,
         application_ids=application_ids,
         outcome=Outcome(given["outcome"]),
@@ -268,16 +263,16 @@ def make_decision_from_form(
 
 @require_POST
 @for_members(Action.DECIDE)
-def undo_pending_decision(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
+def undo(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
     """Undo a decision of the member or of a colleague."""
     member, job = own_job(request, job_id, Action.DECIDE)
-    undone = attempt_or_error_message(
+    undone = attempt(
         request,
-        lambda: (undo_decision(decision_id=decision_id, job_id=job.id, actor=member.actor),),
+        lambda: (decisions.undo(decision_id=decision_id, job_id=job.id, actor=member.actor),),
     )
     if undone:
         whom = f" for {people(undone[0])}" if undone[0] > 1 else ""
-        decided = sum(item.state in DECIDED for item in items_of_pending_decision(decision_id))
+        decided = sum(item.state in DECIDED for item in pending_decision_items(decision_id))
         rest = (
             f"{people(decided)} had been decided on already."
             if decided
@@ -296,38 +291,36 @@ State = DecisionItem.State
 
 
 @for_members(Action.DECIDE)
-def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the people chosen on the board and the consequence of the decision; then decide."""
     member, job = own_job(request, job_id, Action.DECIDE)
-    notices = decision_notices(job.id, member)
+    notices = read_notices(job.id, member)
     try:
-        chosen = filtered_people_in_form(request, job)
+        chosen = chosen_people(request, job)
     except UnusableFilters as error:
         messages.error(request, f"Nobody is chosen: {error}")
         return redirect("applications", job_id=job.id)
     able = [
         seen
         for seen in chosen
-        if possible_decisions_on(seen) and seen.application.id not in notices["awaited"]
+        if possible_outcomes(seen) and seen.application.id not in notices["awaited"]
     ]
     form = DecisionForm(request.POST if "outcome" in request.POST else None)
-    consequence = _consequence_of_bulk_decision(job, able)
+    consequence = _bulk_consequence(job, able)
     is_kept = request.POST.get("promised", consequence) == consequence
     if able and form.is_valid() and is_kept:
         ids = [seen.application.id for seen in able]
-        decision = make_decision_from_form(request, member, job.id, ids, form.cleaned_data)
+        decision = make(request, member, job.id, ids, form.cleaned_data)
         return redirect("decision", job_id=job.id, decision_id=decision.id)
     if form.is_bound and not is_kept:
         form.add_error(None, consequences.MOVED_ON)
-    possible = (
-        set.intersection(*(set(possible_decisions_on(seen)) for seen in able)) if able else {}
-    )
+    possible = set.intersection(*(set(possible_outcomes(seen)) for seen in able)) if able else {}
     whom = people(len(able))
     context = {
         "job": job,
         "tab": "board",
         "form": form,
-        "decision_id": decision_id_in_form(request),
+        "decision_id": sent_id(request),
         "chosen": able,
         "left_out": [seen for seen in chosen if seen not in able],
         "ids": ",".join(str(seen.application.id) for seen in able),
@@ -343,37 +336,37 @@ def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "company/decide_many.html", context, status=status)
 
 
-def _consequence_of_bulk_decision(job: Job, leaving: list[SeenApplication]) -> str:
+def _bulk_consequence(job: Job, leaving: list[SeenApplication]) -> str:
     seats = sum(Status(seen.application.status).holds_seat for seen in leaving)
     free = job.capacity - job.active_count - job.pending_count + seats
     names: list[str] = []
     if seats and free > 0:
         ids = [seen.application.id for seen in leaving]
-        names = read_board_next_in_line(job.id, most=min(free, LOOKED_AHEAD), leaving=ids)
-    return consequences.consequence_of_many_leaving(job, seats=seats, names=names)
+        names = read_next_names(job.id, most=min(free, LOOKED_AHEAD), leaving=ids)
+    return consequences.describe_many_leaving(job, seats=seats, names=names)
 
 
 @for_members()
-def bulk_decision_page(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
+def show_bulk(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
     """Show how far a decision has taken effect, and for whom it was refused."""
     member, job = own_job(request, job_id)
     decision = read_pending_decision(decision_id)
     if decision is None or decision.job_id != job.id:
         raise Http404
-    items = items_of_pending_decision(decision_id)
+    items = pending_decision_items(decision_id)
     states = Counter(item.state for item in items)
-    now = database_now()
+    now = instants.now()
     return live_page(
         request,
         "company/decision.html",
         "company/_decision.html",
-        build=lambda: _bulk_decision_context(member, job, decision, items, states) | {"now": now},
+        build=lambda: _bulk_context(member, job, decision, items, states) | {"now": now},
         tag=f"{decision.finished_at}{sorted(states.items())}{decision.due_at <= now}",
         jobs=[job.id],
     )
 
 
-def _bulk_decision_context(
+def _bulk_context(
     member: Member,
     job: Job,
     decision: PendingDecision,

@@ -19,7 +19,6 @@ from jobs.models import (
 )
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
-from jobs.time_zones import is_known_time_zone
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
@@ -27,6 +26,7 @@ from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.jobs import Posting
 from pipeline.wording.english import long_duration
 from pipeline.wording.events import reason_word_choices, reinstatement_reason_choices
+from tasks import time_zones
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
@@ -53,22 +53,22 @@ class PostingForm(PlainForm):
         return Posting(**{name: self.cleaned_data[name] for name in PostingForm.base_fields})
 
 
-def posting_form_values(posting: JobPosting | JobTemplate) -> dict[str, Any]:
+def posting_values(posting: JobPosting | JobTemplate) -> dict[str, Any]:
     """Return a posting as initial values of its form."""
     return {name: getattr(posting, name) for name in PostingForm.base_fields}
 
 
-def _number_form_field(**options: Any) -> forms.IntegerField:
+def _number_field(**options: Any) -> forms.IntegerField:
     widget = forms.NumberInput(attrs={"inputmode": "numeric"})
     return forms.IntegerField(widget=widget, **options)
 
 
-def _unit_form_field(of: str) -> forms.ChoiceField:
+def _unit_field(of: str) -> forms.ChoiceField:
     choices = [(unit, unit) for unit in UNITS]
     return forms.ChoiceField(choices=choices, label=f"Unit of: {of}")
 
 
-def _clock_time_form_field(**options: Any) -> forms.TimeField:
+def _clock_time_field(**options: Any) -> forms.TimeField:
     return forms.TimeField(
         required=False,
         input_formats=["%H:%M"],
@@ -84,19 +84,19 @@ WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss or a pass"
 class PolicyForm(PlainForm):
     """Policy of a job. Each duration is a number and a unit."""
 
-    window = _number_form_field(
+    window = _number_field(
         label=WINDOW,
         min_value=1,
         max_value=LONGEST_NUMBER,
         help_text="How long a person has to confirm an offered seat before it goes to the next in"
         " line. From 1 minute to 30 days; we recommend at least a day.",
     )
-    window_unit = _unit_form_field(WINDOW)
-    quiet_from = _clock_time_form_field(
+    window_unit = _unit_field(WINDOW)
+    quiet_from = _clock_time_field(
         label="Quiet hours from",
         help_text="For example 22:00.",
     )
-    quiet_to = _clock_time_form_field(label="Quiet hours to", help_text="For example 08:00.")
+    quiet_to = _clock_time_field(label="Quiet hours to", help_text="For example 08:00.")
     quiet_weekends = forms.BooleanField(
         label="Weekends are quiet, too",
         required=False,
@@ -115,7 +115,7 @@ class PolicyForm(PlainForm):
         help_text="Otherwise, people who apply while a seat is free get it as soon as their email"
         " address is verified.",
     )
-    penalty_places = _number_form_field(
+    penalty_places = _number_field(
         label="Places lost after a miss",
         min_value=policy_limits("penalty_places")[0],
         max_value=policy_limits("penalty_places")[1],
@@ -123,22 +123,22 @@ class PolicyForm(PlainForm):
         " applicants then pass them; twice as many after a second miss, and so on. 0 means just the"
         " back of the line.",
     )
-    max_decays = _number_form_field(
+    max_decays = _number_field(
         label="Misses allowed",
         min_value=policy_limits("max_decays")[0],
         max_value=policy_limits("max_decays")[1],
         required=False,
         help_text="One more miss ends the application. Leave empty for no limit.",
     )
-    cooldown = _number_form_field(
+    cooldown = _number_field(
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
         help_text="How long after a miss or a pass a person has to wait for another offer. They"
         " keep their place in line, and seats go to others meanwhile. From 1 second to 30 days.",
     )
-    cooldown_unit = _unit_form_field(COOLDOWN)
-    max_passes = _number_form_field(
+    cooldown_unit = _unit_field(COOLDOWN)
+    max_passes = _number_field(
         label="Turns that a person can pass",
         min_value=policy_limits("max_passes")[0],
         max_value=policy_limits("max_passes")[1],
@@ -163,7 +163,7 @@ class PolicyForm(PlainForm):
         """Put the quiet hours into the cleaned data as the policy has them."""
         given = self.cleaned_data
         zone = given["quiet_time_zone"] = given.get("quiet_time_zone") or "UTC"
-        if not is_known_time_zone(zone):
+        if not time_zones.is_known(zone):
             self.add_error("quiet_time_zone", "Enter a time zone, like Europe/Berlin.")
         if {"quiet_from", "quiet_to"} & self.errors.keys():
             return
@@ -184,15 +184,15 @@ class PolicyForm(PlainForm):
             )
 
 
-def policy_form_values(policy: Policy) -> dict[str, Any]:
+def policy_values(policy: Policy) -> dict[str, Any]:
     """Return a policy as initial values of its form."""
-    window, window_unit = _form_value_in_units(policy.acknowledgment_window_seconds)
-    cooldown, cooldown_unit = _form_value_in_units(policy.cooldown_seconds)
+    window, window_unit = _split_units(policy.acknowledgment_window_seconds)
+    cooldown, cooldown_unit = _split_units(policy.cooldown_seconds)
     spans = {"window": window, "window_unit": window_unit}
     return policy.values() | spans | {"cooldown": cooldown, "cooldown_unit": cooldown_unit}
 
 
-def _form_value_in_units(seconds: int) -> tuple[int, str]:
+def _split_units(seconds: int) -> tuple[int, str]:
     """Split seconds into a whole number and the largest unit that fits."""
     unit = next(unit for unit in reversed(UNITS) if seconds % UNITS[unit] == 0)
     return seconds // UNITS[unit], unit
@@ -201,7 +201,7 @@ def _form_value_in_units(seconds: int) -> tuple[int, str]:
 class CapacityForm(PlainForm):
     """Number of seats of a job."""
 
-    capacity = _number_form_field(
+    capacity = _number_field(
         label="Seats",
         min_value=1,
         max_value=MAX_CAPACITY,
@@ -254,7 +254,7 @@ class PersonForm(PlainForm):
     )
 
 
-def _note_form_field() -> LinesField:
+def _note_field() -> LinesField:
     return LinesField(
         max_length=NOTE_LENGTH,
         required=False,
@@ -275,7 +275,7 @@ class DecisionForm(PlainForm):
         choices=[("", "No reason"), *reason_word_choices()],
         help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
-    note = _note_form_field()
+    note = _note_field()
 
 
 class ReinstatementForm(PlainForm):
@@ -286,4 +286,4 @@ class ReinstatementForm(PlainForm):
         choices=reinstatement_reason_choices(),
         help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
-    note = _note_form_field()
+    note = _note_field()

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import JobNotOpen, LineError
 from pipeline.domain.permissions import Action
@@ -19,14 +19,10 @@ from pipeline.domain.states import Status
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import CapacityForm, PersonForm
-from pipeline.pages.error_messages import NOT_FOUND, attempt_or_error_message, error_message_for
+from pipeline.pages.error_messages import NOT_FOUND, attempt, explain_refusal
 from pipeline.selectors.applications import read_application
-from pipeline.selectors.board import (
-    LOOKED_AHEAD,
-    read_board_next_in_line,
-    read_board_promoted_since,
-)
-from pipeline.selectors.people import person_decided_before
+from pipeline.selectors.board import LOOKED_AHEAD, read_next_names, read_promoted
+from pipeline.selectors.people import last_decided_application
 from pipeline.services.jobs import (
     JobChanges,
     close_job,
@@ -41,24 +37,24 @@ from pipeline.wording.english import count, isolated, people
 
 @require_POST
 @for_members(Action.OPEN_OR_PAUSE_JOB)
-def job_open(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def start(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Open a draft, or resume a paused job."""
     member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is open. People can apply."
-    return _act_on_job(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
+    return _run(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
 
 
 @require_POST
 @for_members(Action.OPEN_OR_PAUSE_JOB)
-def job_pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Pause a job."""
     member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is paused. Nobody can apply or is promoted; running deadlines continue."
-    return _act_on_job(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
+    return _run(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
 
 
 @for_members(Action.CLOSE_JOB)
-def job_close(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def close(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask once, naming who is released; on POST, close the job."""
     member, job = own_job(request, job_id, Action.CLOSE_JOB)
     if request.method != "POST":
@@ -66,67 +62,62 @@ def job_close(request: HttpRequest, job_id: UUID) -> HttpResponse:
         context = {"job": job, "tab": "board", "released": released}
         return render(request, "company/close.html", context)
     done = "The job is closed."
-    return _act_on_job(request, job, done, lambda: close_job(job_id=job_id, actor=member.actor))
+    return _run(request, job, done, lambda: close_job(job_id=job_id, actor=member.actor))
 
 
 @for_members(Action.DELETE_DRAFT)
-def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask once; on POST, delete a job that was never opened."""
     member, job = own_job(request, job_id, Action.DELETE_DRAFT)
     if request.method != "POST":
         return render(request, "company/delete_draft.html", {"job": job, "tab": "board"})
     title = job.posting.title
     verb = partial(delete_draft, job_id=job_id, actor=member.actor)
-    if not attempt_or_error_message(request, lambda: (verb(), True)):
+    if not attempt(request, lambda: (verb(), True)):
         return redirect("board", job_id=job.id)
     messages.success(request, f"The draft “{isolated(title)}” is deleted.")
     return redirect("company_jobs")
 
 
-def _act_on_job(
-    request: HttpRequest, job: Job, done: str, verb: Callable[[], object]
-) -> HttpResponse:
+def _run(request: HttpRequest, job: Job, done: str, verb: Callable[[], object]) -> HttpResponse:
     """Run an action on a job and report the result on its board."""
-    if attempt_or_error_message(request, lambda: (verb(), True)):
+    if attempt(request, lambda: (verb(), True)):
         messages.success(
             request,
-            done
-            + consequences.promotion_consequence_afterwards(
-                *read_board_promoted_since(job.id, job.seq)
-            ),
+            done + consequences.describe_done_promotion(*read_promoted(job.id, job.seq)),
         )
     return redirect("board", job_id=job.id)
 
 
 @for_members(Action.CHANGE_RULES)
-def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def change_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask for a number of seats, show the consequence, and on POST apply it."""
     member, job = own_job(request, job_id, Action.CHANGE_RULES)
     if job.status == JobStatus.CLOSED:
-        return _job_capacity_page(request, job, CapacityForm(), None, "")
+        return _capacity_page(request, job, CapacityForm(), None, "")
     given = request.POST or request.GET
     form = CapacityForm(given if "capacity" in given else None, initial={"capacity": job.capacity})
     if not (form.is_bound and form.is_valid()):
-        return _job_capacity_page(request, job, form, None, "")
+        return _capacity_page(request, job, form, None, "")
     wanted = form.cleaned_data["capacity"]
     added = wanted - job.active_count - job.pending_count
-    names = read_board_next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
-    follows = consequences.consequence_of_capacity(job, wanted, names)
+    names = read_next_names(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
+    follows = consequences.describe_capacity(job, wanted, names)
     if request.method != "POST":
-        return _job_capacity_page(request, job, form, wanted, follows)
+        return _capacity_page(request, job, form, wanted, follows)
     if request.POST.get("promised", follows) != follows:
         form.add_error(None, consequences.MOVED_ON)
-        return _job_capacity_page(request, job, form, wanted, follows)
+        return _capacity_page(request, job, form, wanted, follows)
     keeps = "keeps that seat" if added == -1 else "keep their seats"
     drains = f" {people(-added)} above that {keeps} until they leave."
     done = f"The job now has {count(wanted, 'seat')}.{drains if added < 0 else ''}"
     changes = JobChanges(capacity=wanted)
-    return _act_on_job(
+    return _run(
         request, job, done, lambda: update_job(job_id=job.id, changes=changes, actor=member.actor)
     )
 
 
-def _job_capacity_page(
+def _capacity_page(
     request: HttpRequest, job: Job, form: CapacityForm, wanted: int | None, follows: str
 ) -> HttpResponse:
     context = {"job": job, "tab": "settings", "form": form, "wanted": wanted, "follows": follows}
@@ -135,22 +126,24 @@ def _job_capacity_page(
 
 
 @for_members(Action.SUBMIT_APPLICATION)
-def job_add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Add a person to the line. Their address counts as verified: the company vouches for it."""
     member, job = own_job(request, job_id, Action.SUBMIT_APPLICATION)
     form = PersonForm(request.POST or None)
-    before = person_decided_before(job.id, form.cleaned_data["email"]) if form.is_valid() else None
+    before = (
+        last_decided_application(job.id, form.cleaned_data["email"]) if form.is_valid() else None
+    )
     is_asked = before is not None and request.POST.get("again") != str(before.id)
     if form.is_valid() and not is_asked:
         try:
-            return _add_person_to_job(request, member, job, form)
+            return _add_person(request, member, job, form)
         except NOT_FOUND:
             raise
         except LineError as error:
-            form.add_error(None, error_message_for(error))
+            form.add_error(None, explain_refusal(error))
     # With a cool-down for everyone who waits, a free seat goes to the newcomer.
     free = 0 if job.awaits_draw else job.seats_free
-    eligible = len(read_board_next_in_line(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
+    eligible = len(read_next_names(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
     context = {
         "job": job,
         "tab": "board",
@@ -161,12 +154,10 @@ def job_add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "company/add.html", context, status=422 if form.errors else 200)
 
 
-def _add_person_to_job(
-    request: HttpRequest, member: Member, job: Job, form: PersonForm
-) -> HttpResponse:
+def _add_person(request: HttpRequest, member: Member, job: Job, form: PersonForm) -> HttpResponse:
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
-    person = find_or_create_applicant(form.cleaned_data["email"])
+    person = find_or_create_person(form.cleaned_data["email"])
     name = form.cleaned_data["name"]
     added = apply(job_id=job.id, applicant_id=person.id, name=name, actor=member.actor)
     seen = read_application(added.id)

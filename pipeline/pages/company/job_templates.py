@@ -16,7 +16,7 @@ from pipeline.pages.access import (
     current_member,
     for_members,
     own_job,
-    require_access,
+    require_permission,
     switch_current_member,
 )
 from pipeline.pages.draws import BLANK_TIME
@@ -24,9 +24,9 @@ from pipeline.pages.forms import PlainForm
 from pipeline.services.jobs import (
     MOST_TEMPLATES,
     TemplateRefused,
-    delete_job_template,
-    keep_job_template,
-    rename_job_template,
+    delete_template,
+    keep_template,
+    rename_template,
 )
 from pipeline.wording.english import isolated
 from pipeline.wording.explanations import explain_line
@@ -45,22 +45,22 @@ class TemplateNameForm(PlainForm):
 
 @require_safe
 @for_members(MAY)
-def job_templates(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the company's templates: all, since there are at most MOST_TEMPLATES."""
-    member = require_access(current_member(request), MAY)
-    context = {"templates": job_templates_of(member.company.id), "most": MOST_TEMPLATES}
+    member = require_permission(current_member(request), MAY)
+    context = {"templates": read_all(member.company.id), "most": MOST_TEMPLATES}
     return render(request, "company/job_templates.html", context)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def keep(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Keep a job's settings as a template, after asking for its name."""
     _, job = own_job(request, job_id, MAY)
     form = TemplateNameForm(request.POST or None, initial={"name": job.posting.title[:80]})
     if form.is_valid():
         try:
-            row = keep_job_template(job=job, name=form.cleaned_data["name"])
+            row = keep_template(job=job, name=form.cleaned_data["name"])
         except TemplateRefused as error:
             form.add_error("name", str(error))
         else:
@@ -80,13 +80,13 @@ def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def job_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, template_id: UUID) -> HttpResponse:
     """Show a template, and rename it."""
-    row = own_job_template(request, template_id)
+    row = read_own(request, template_id)
     form = TemplateNameForm(request.POST or None, initial={"name": row.name})
     if form.is_valid():
         try:
-            rename_job_template(template=row, name=form.cleaned_data["name"])
+            rename_template(template=row, name=form.cleaned_data["name"])
         except TemplateRefused as error:
             form.add_error("name", str(error))
         else:
@@ -103,27 +103,27 @@ def job_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def delete_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
+def delete(request: HttpRequest, template_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete a template."""
-    row = own_job_template(request, template_id)
+    row = read_own(request, template_id)
     if request.method == "GET":
         return render(request, "company/delete_template.html", {"row": row})
-    delete_job_template(template=row)
+    delete_template(template=row)
     messages.success(request, f"“{isolated(row.name)}” is deleted.")
     return redirect("job_templates")
 
 
-def job_templates_of(company_id: UUID) -> list[JobTemplate]:
+def read_all(company_id: UUID) -> list[JobTemplate]:
     """Return a company's templates by name, without their long texts."""
     rows = JobTemplate.objects.filter(company_id=company_id).defer("description")
     return list(rows.order_by("name"))
 
 
-def own_job_template(request: HttpRequest, template_id: UUID | None) -> JobTemplate:
+def read_own(request: HttpRequest, template_id: UUID | None) -> JobTemplate:
     """Return a template of one of the member's companies. Raises Http404, PermissionDenied."""
     row = JobTemplate.objects.filter(id=template_id).first() if template_id else None
     member = switch_current_member(request, row.company_id) if row else None
     if row is None or member is None:
         raise Http404
-    require_access(member, MAY)
+    require_permission(member, MAY)
     return row

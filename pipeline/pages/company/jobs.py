@@ -14,25 +14,22 @@ from jobs.policies import Policy
 from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
 from pipeline.models import JobTemplate
+from pipeline.pages import draws, page_urls
 from pipeline.pages.access import (
     current_member,
     for_members,
-    member_of_sent_form,
+    form_member,
     own_job,
-    require_access,
+    require_permission,
 )
-from pipeline.pages.company import forms
-from pipeline.pages.company.contests import contests_to_answer
-from pipeline.pages.company.job_templates import job_templates_of, own_job_template
-from pipeline.pages.company.rule_groups import rule_groups
+from pipeline.pages.company import contests, forms, job_templates, short_window
+from pipeline.pages.company.rule_groups import build_rule_groups
 from pipeline.pages.company.seat_bar import SeatBar
-from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import DrawForm, draw_form_values_like, draw_of_form
+from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.live_page import live_page
-from pipeline.pages.page_urls import page_id_in_url, page_url_with
-from pipeline.selectors.board import overview_rows, read_decay_worker_for_board
-from pipeline.selectors.jobs import jobs_of_company
+from pipeline.selectors.board import overview_rows, read_decay_worker
+from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.pages import Page
 from pipeline.services.jobs import create_job
 from pipeline.wording.english import isolated
@@ -49,23 +46,23 @@ FIRST_JOB = (
 
 
 @for_members()
-def company_jobs(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the company's jobs, newest first; the page keeps itself up to date."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     status = request.GET.get("status", "")
     status = status if status in JobStatus.values else ""
     search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
-    page: Page[Any] = jobs_of_company(
+    page: Page[Any] = read_company_jobs(
         member.company.id,
         status=status or None,
         search=search,
-        after=page_id_in_url(request, "after"),
+        after=page_urls.read_id(request, "after"),
         limit=JOBS_SHOWN,
     )
-    next_url = page_url_with(request, after=str(page.rows[-1].id)) if page.more else ""
+    next_url = page_urls.change_query(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
-    to_answer = contests_to_answer(member.company.id)
-    now = int(read_decay_worker_for_board().now.timestamp()) // REFRESH_SECONDS
+    to_answer = contests.read_unanswered(member.company.id)
+    now = int(read_decay_worker().now.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/jobs.html",
@@ -74,14 +71,16 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
             "member": member,
             **to_answer,
             "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows)],
-            "now": read_decay_worker_for_board().now,
+            "now": read_decay_worker().now,
             "status": status,
             "statuses": JobStatus.values,
             "search": search,
             "first_job": FIRST_JOB,
             "filtered": bool(status or search),
             "next_url": next_url,
-            "first_url": page_url_with(request, after=None) if request.GET.get("after") else "",
+            "first_url": page_urls.change_query(request, after=None)
+            if request.GET.get("after")
+            else "",
         },
         tag=f"{states}{page.more}{now}{to_answer}",
         jobs=[job.id for job in page.rows],
@@ -104,21 +103,21 @@ JOBS_TO_COPY = 8
 
 
 @for_members()
-def new_job(request: HttpRequest) -> HttpResponse:
+def new(request: HttpRequest) -> HttpResponse:
     """Show the form for a new job, preview its line, and create it as a draft or open."""
-    member = require_access(member_of_sent_form(request), Action.CREATE_JOB)
+    member = require_permission(form_member(request), Action.CREATE_JOB)
     if request.method != "POST":
-        return _empty_new_job_page(request)
+        return _empty_page(request)
     rules, seats = forms.PolicyForm(request.POST), forms.CapacityForm(request.POST)
     if "preview" in request.POST and rules.is_valid() and seats.is_valid():
         draw = DrawForm(request.POST)
         draw_at = draw.cleaned_data["draw_at"] if draw.is_valid() else None
         kept = forms.JobForm(initial=request.POST.dict() | {"draw_at": draw_at})
-        return _new_job_page(request, kept, rules.policy(), seats.cleaned_data["capacity"])
+        return _render_new(request, kept, rules.policy(), seats.cleaned_data["capacity"])
     form = forms.JobForm(request.POST)
     if not form.is_valid() or "preview" in request.POST:
         status = 200 if request.POST.get("preview") == QUIET_PREVIEW else 422
-        return _new_job_page(request, form, None, None, status=status)
+        return _render_new(request, form, None, None, status=status)
     opened = form.cleaned_data["start"] == JobStatus.OPEN
     try:
         job_id = create_job(
@@ -132,36 +131,36 @@ def new_job(request: HttpRequest) -> HttpResponse:
         )
     except DrawRefused as error:
         form.add_error("draw_day", str(error))
-        return _new_job_page(request, form, None, None, status=422)
+        return _render_new(request, form, None, None, status=422)
     state = "open: everyone can apply" if opened else "a draft: only your company can see it"
     messages.success(
         request, f"“{isolated(form.cleaned_data['title'])}” was created. It is {state}."
     )
-    warn_of_short_window(request, form.policy())
+    short_window.warn(request, form.policy())
     return redirect("board", job_id=job_id)
 
 
-def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
+def _empty_page(request: HttpRequest) -> HttpResponse:
     """Show the form with usual rules, or with those of the template or job in the URL."""
-    kept, copied = page_id_in_url(request, "template"), page_id_in_url(request, "like")
+    kept, copied = page_urls.read_id(request, "template"), page_urls.read_id(request, "like")
     if kept is None and copied is None:
         _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
-        initial = forms.policy_form_values(rules) | {"capacity": 3}
+        initial = forms.policy_values(rules) | {"capacity": 3}
         initial["quiet_time_zone"] = get_current_timezone_name()
-        return _new_job_page(request, forms.JobForm(initial=initial), rules, 3)
+        return _render_new(request, forms.JobForm(initial=initial), rules, 3)
     like: Job | JobTemplate
     if copied and not kept:
         _, like = own_job(request, copied, Action.CREATE_JOB)
     else:
-        like = own_job_template(request, kept)
+        like = job_templates.read_own(request, kept)
     posting = like.posting if isinstance(like, Job) else like
-    initial = forms.posting_form_values(posting) | forms.policy_form_values(like.policy)
-    initial |= draw_form_values_like(like)
+    initial = forms.posting_values(posting) | forms.policy_values(like.policy)
+    initial |= draws.earlier_form_values(like)
     form = forms.JobForm(initial=initial | {"capacity": like.capacity, "start": JobStatus.DRAFT})
-    return _new_job_page(request, form, like.policy, like.capacity)
+    return _render_new(request, form, like.policy, like.capacity)
 
 
-def _new_job_page(
+def _render_new(
     request: HttpRequest,
     form: forms.JobForm,
     policy: Policy | None,
@@ -171,17 +170,17 @@ def _new_job_page(
 ) -> HttpResponse:
     member = current_member(request)
     ours = member.company.id if member and request.method == "GET" else None
-    jobs = ours and jobs_of_company(ours, status=None, search="", after=None, limit=JOBS_TO_COPY)
+    jobs = ours and read_company_jobs(ours, status=None, search="", after=None, limit=JOBS_TO_COPY)
     context = {
         "form": form,
-        "groups": rule_groups(form, policy),
+        "groups": build_rule_groups(form, policy),
         "presets": [(name, words) for name, (words, _) in PRESETS.items()],
         "earlier": jobs.rows if jobs else [],
-        "templates": job_templates_of(ours) if ours else [],
-        "works": explain_line(policy, capacity, draw_of_form(form.initial))
+        "templates": job_templates.read_all(ours) if ours else [],
+        "works": explain_line(policy, capacity, draws.describe_form(form.initial))
         if policy and capacity
         else [],
         "previewed": "preview" in request.POST,
-        **short_window_context(policy),
+        **short_window.warning_context(policy),
     }
     return render(request, "company/new_job.html", context, status=status)

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, require_access
+from pipeline.pages.access import current_member, for_members, require_permission
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.jobs import jobs_of_company
-from pipeline.selectors.people import search_by_name
+from pipeline.selectors.jobs import read_company_jobs
+from pipeline.selectors.people import search_names
 
 MOST_OF_A_KIND = 8
 LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2
@@ -61,9 +61,9 @@ class Place(NamedTuple):
 @require_safe
 @for_members()
 @time_limited
-def go_from_palette(request: HttpRequest) -> HttpResponse:
+def search(request: HttpRequest) -> HttpResponse:
     """List the pages, jobs and people whose names match; for `?fragment=1` only the list."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     company_id, wanted = member.company.id, search.lower()
     pages = [
@@ -71,12 +71,12 @@ def go_from_palette(request: HttpRequest) -> HttpResponse:
         for name, label, action in PAGES
         if member.may(action) and wanted in label.lower()
     ]
-    jobs = jobs_of_company(
+    jobs = read_company_jobs(
         company_id, status=None, search=search, after=None, limit=MOST_OF_A_KIND
     ).rows
     places = [Place(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
     if len(search) >= LEAST_LETTERS_OF_A_NAME:
-        found = search_by_name(company_id, search, limit=MOST_OF_A_KIND).rows
+        found = search_names(company_id, search, limit=MOST_OF_A_KIND).rows
         places += [
             Place(
                 reverse("application", args=[seen.application.id]),
@@ -94,6 +94,6 @@ def go_from_palette(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_members()
-def shortcuts_of_palette(request: HttpRequest) -> HttpResponse:
+def shortcuts(request: HttpRequest) -> HttpResponse:
     """List the keyboard shortcuts, with a button that turns single-key shortcuts off."""
     return render(request, "company/shortcuts.html", {"shortcuts": SHORTCUTS})

@@ -20,9 +20,9 @@ from pipeline.domain.errors import LineError, PlannedSeatsNotFound
 from pipeline.domain.permissions import Action
 from pipeline.models import MOST_TIMES
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.error_messages import error_message_for
-from pipeline.pages.forms import PlainForm, TimeZoneField, moment_of_form
-from pipeline.selectors.jobs import planned_seats_of_job
+from pipeline.pages.error_messages import explain_refusal
+from pipeline.pages.forms import PlainForm, TimeZoneField, local_moment
+from pipeline.selectors.jobs import read_seat_plans
 from pipeline.services.jobs import SeatPlan, cancel_seats, plan_seats
 
 PLANNED = "Planned. Everyone can see it on the job’s page."
@@ -74,7 +74,7 @@ class PlannedSeatsForm(PlainForm):
         given = super().clean() or {}
         if {"day", "at", "zone"} <= given.keys():
             try:
-                given["first_at"] = moment_of_form(given["day"], given["at"], given["zone"])
+                given["first_at"] = local_moment(given["day"], given["at"], given["zone"])
             except ValidationError as error:
                 self.add_error("at", error)
         return given
@@ -87,7 +87,7 @@ class PlannedSeatsForm(PlainForm):
 
 
 @for_members()
-def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's plans, and for owners a form that adds one."""
     adds = request.method == "POST"
     action = Action.CHANGE_RULES if adds else Action.READ_COMPANY
@@ -99,7 +99,7 @@ def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
         try:
             plan_seats(job_id=job.id, plan=form.plan(), actor=member.actor, planned_id=once)
         except LineError as error:
-            form.add_error(None, error_message_for(error))
+            form.add_error(None, explain_refusal(error))
         else:
             messages.success(request, PLANNED)
             return redirect("planned_seats", job_id=job.id)
@@ -107,7 +107,7 @@ def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "job": job,
         "tab": "settings",
         "form": form,
-        "plans": planned_seats_of_job(job.id),
+        "plans": read_seat_plans(job.id),
         "may_plan": member.may(Action.CHANGE_RULES) and job.status != JobStatus.CLOSED,
     }
     return render(
@@ -117,7 +117,7 @@ def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @require_POST
 @for_members(Action.CHANGE_RULES)
-def cancel_planned_seats(request: HttpRequest, job_id: UUID, planned_id: UUID) -> HttpResponse:
+def cancel(request: HttpRequest, job_id: UUID, planned_id: UUID) -> HttpResponse:
     """Cancel the remaining changes of a plan."""
     member, job = own_job(request, job_id, Action.CHANGE_RULES)
     try:

@@ -15,18 +15,14 @@ from pipeline.line.misses import has_just_missed, read_last_miss
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import ReinstatementForm
-from pipeline.pages.error_messages import attempt_or_error_message
-from pipeline.selectors.applications import (
-    SeenApplication,
-    position_of_application_place,
-    read_application,
-)
+from pipeline.pages.error_messages import attempt
+from pipeline.selectors.applications import SeenApplication, find_position, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.services.leaving import reinstate
 from pipeline.wording.english import isolated
 
 
-def may_offer_reinstatement(seen: SeenApplication, job: Job) -> bool:
+def is_offered(seen: SeenApplication, job: Job) -> bool:
     """Tell whether to show the button that gives back the place lost through the last miss."""
     application = seen.application
     can_return = job.status != JobStatus.CLOSED and application.is_verified and bool(seen.address)
@@ -38,9 +34,7 @@ def reinstate_application(request: HttpRequest, application_id: UUID) -> HttpRes
     """Show what giving the place back changes; on POST, give it back."""
     member, seen = received_application(request, application_id, Action.REINSTATE)
     job, miss = read_job(seen.application.job_id), read_last_miss(seen.application)
-    if not may_offer_reinstatement(seen, job) or not attempt_or_error_message(
-        request, lambda: (miss.refuse_giving_back(), True)
-    ):
+    if not is_offered(seen, job) or not attempt(request, lambda: (miss.refuse_giving_back(), True)):
         return redirect("application", application_id=application_id)
     form = ReinstatementForm(request.POST or None)
     # A later miss would be given back instead. If only the line has moved on, no decision changes.
@@ -58,9 +52,9 @@ def reinstate_application(request: HttpRequest, application_id: UUID) -> HttpRes
         "form": form,
         "miss": miss,
         "promise": promise,
-        "consequence": consequences.consequence_of_reinstatement(
+        "consequence": consequences.describe_reinstatement(
             job,
-            position=position_of_application_place(job.id, miss.ticket or 0, miss.tie or 0),
+            position=find_position(job.id, miss.ticket or 0, miss.tie or 0),
             stood=seen.position or seen.people_waiting + 1,
         ),
     }
@@ -71,7 +65,7 @@ def _reinstate_application(
     request: HttpRequest, member: Member, seen: SeenApplication, given: dict[str, str]
 ) -> HttpResponse:
     application_id = seen.application.id
-    done = attempt_or_error_message(
+    done = attempt(
         request,
         lambda: reinstate(
             application_id=application_id,

@@ -14,7 +14,7 @@ from jobs.models import Job, Retention
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.forms import PlainForm
-from pipeline.privacy.retention import set_job_retention
+from pipeline.privacy import retention
 
 LEAST, MOST = Retention.LEAST_DAYS, Retention.MOST_DAYS
 
@@ -35,7 +35,7 @@ class RetentionForm(PlainForm):
     )
 
 
-def retention_form(job: Job) -> RetentionForm:
+def build_form(job: Job) -> RetentionForm:
     """Return the form with the job's current values."""
     kept = Retention.objects.filter(job=job).first() or Retention(job=job)
     return RetentionForm(initial={"keep_days": kept.keep_days, "legal_hold": kept.legal_hold})
@@ -43,12 +43,12 @@ def retention_form(job: Job) -> RetentionForm:
 
 @require_POST
 @for_members()
-def job_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def save(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Save a job's retention, even of a closed job. Owners only."""
     _, job = own_job(request, job_id, Action.MANAGE_TEAM)
     form = RetentionForm(request.POST)
     if form.is_valid():
-        set_job_retention(job_id=job.id, **form.cleaned_data)
+        retention.set_period(job_id=job.id, **form.cleaned_data)
         messages.success(request, "Saved. The change takes effect tonight.")
     else:
         messages.error(request, f"Enter {LEAST} to {MOST:,} days. Nothing was changed.")

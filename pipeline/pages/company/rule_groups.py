@@ -12,7 +12,8 @@ from django import forms
 from django.utils import timezone
 
 from jobs.policies import Policy
-from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS, draw_of_form
+from pipeline.pages import draws
+from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS
 from pipeline.wording.english import count, long_duration
 from pipeline.wording.explanations import explained_quiet_hours
 
@@ -32,7 +33,7 @@ class FieldGroup:
     example: str = ""
 
 
-def rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup]:
+def build_rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup]:
     """Return the groups of a job's form by name: order, quiet, misses.
 
     `policy`: the rules for a form that was not sent yet. A sent form has its own, right or wrong.
@@ -44,23 +45,23 @@ def rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup
     elif policy is not None:
         given |= policy.values()
     return {
-        "order": order_rule_group(form, given),
-        "quiet": quiet_rule_group(form, given),
-        "misses": miss_rule_group(form, given),
+        "order": order_fields(form, given),
+        "quiet": quiet_hour_fields(form, given),
+        "misses": miss_fields(form, given),
     }
 
 
-def order_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+def order_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the line's order: folded, unless it is drawn by lot."""
     if form.errors.keys() & DRAW_FIELDS:
         return FieldGroup(WRONG, is_open=True)
-    if not (draw := draw_of_form(given)):
+    if not (draw := draws.describe_form(given)):
         return FieldGroup("first come, first served", is_open=False)
     when = f"at {draw}" if draw != BLANK_TIME else "at a time that you enter"
     return FieldGroup(f"drawn by lot {when}", is_open=True)
 
 
-def quiet_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+def quiet_hour_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the quiet hours, with an example of what they do to a deadline."""
     if form.errors.keys() & QUIET_FIELDS:
         return FieldGroup(WRONG, is_open=True)
@@ -70,10 +71,10 @@ def quiet_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
         rules["acknowledgment_window_seconds"] = window
     policy = Policy(**rules)
     words = explained_quiet_hours(policy)
-    return FieldGroup(words or "none", bool(words), example_of_deadline(policy, timezone.now()))
+    return FieldGroup(words or "none", bool(words), deadline_example(policy, timezone.now()))
 
 
-def miss_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+def miss_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the cost of a miss: folded, unless it is unusual."""
     if form.errors.keys() & MISS_FIELDS or not given.keys() >= {*MISS_RULES}:
         return FieldGroup(WRONG, is_open=True)
@@ -87,7 +88,7 @@ def miss_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     return FieldGroup(words, is_open)
 
 
-def example_of_deadline(policy: Policy, now: datetime) -> str:
+def deadline_example(policy: Policy, now: datetime) -> str:
     """Say when a seat offered next Friday evening must be confirmed, leaving out quiet hours.
 
     Empty without quiet hours.

@@ -12,20 +12,19 @@ from django.shortcuts import redirect, render
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import DrawRefused, IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, for_members, own_job, require_access
+from pipeline.pages import draws
+from pipeline.pages.access import Member, for_members, own_job, require_permission
+from pipeline.pages.company import retention, short_window
 from pipeline.pages.company.forms import (
     DraftSettingsForm,
     PolicyForm,
     PostingForm,
     SettingsForm,
-    policy_form_values,
-    posting_form_values,
+    policy_values,
+    posting_values,
 )
-from pipeline.pages.company.retention import retention_form
-from pipeline.pages.company.rule_groups import rule_groups
-from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import draw_form_values, draw_of_form, draw_time_on_pages
-from pipeline.pages.error_messages import error_message_for
+from pipeline.pages.company.rule_groups import build_rule_groups
+from pipeline.pages.error_messages import explain_refusal
 from pipeline.selectors.jobs import read_job
 from pipeline.services.jobs import JobChanges, Version, update_job
 from pipeline.wording.events import reason_word_choices
@@ -41,19 +40,19 @@ TRIES = 3  # attempts to save while the line keeps moving
 
 
 @for_members()
-def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show and save a job's settings. Owners save posting and policy, recruiters the posting."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
-        return _settings_page(request, member, job)
+        return _render(request, member, job)
     is_whole = request.POST.get("section") != "posting"
-    require_access(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
+    require_permission(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
     form = (_rules_form(job) if is_whole else PostingForm)(request.POST)
     if "preview" in request.POST:
-        return _settings_page(request, member, job, form, preview=PolicyForm(request.POST))
+        return _render(request, member, job, form, preview=PolicyForm(request.POST))
     if not form.is_valid():
-        return _settings_page(request, member, job, form, status=422)
-    return _save_settings(request, member, job, form)
+        return _render(request, member, job, form, status=422)
+    return _save(request, member, job, form)
 
 
 def _rules_form(job: Job) -> type[SettingsForm]:
@@ -62,27 +61,25 @@ def _rules_form(job: Job) -> type[SettingsForm]:
     return DraftSettingsForm if is_drawn_later else SettingsForm
 
 
-def _save_settings(
-    request: HttpRequest, member: Member, job: Job, form: PostingForm
-) -> HttpResponse:
+def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> HttpResponse:
     posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
     policy = form.policy() if isinstance(form, SettingsForm) else job.policy
     draw_at = form.cleaned_data.get("draw_at")
     if job.draw_at and draw_at == job.draw_at.replace(second=0, microsecond=0):
         draw_at = None  # as the form showed it
     alteration = JobChanges(
-        posting=posting if posting != posting_form_values(job.posting) else {},
+        posting=posting if posting != posting_values(job.posting) else {},
         policy=policy.values() if policy != job.policy else {},
         draw_at=draw_at,
     )
     try:
-        refusal = _alter_settings(request, member, job, alteration)
+        refusal = _alter(request, member, job, alteration)
     except DrawRefused as error:
         form.add_error("draw_day", str(error))
-        return _settings_page(request, member, job, form, status=422)
+        return _render(request, member, job, form, status=422)
     if refusal:
         form.add_error(None, refusal)
-        return _settings_page(request, member, read_job(job.id), form, status=409)
+        return _render(request, member, read_job(job.id), form, status=409)
     done = "The posting is saved." if alteration.posting else "There were no changes to save."
     if alteration.policy or alteration.draw_at:
         what = "The posting and rules are" if alteration.posting else "The rules are"
@@ -92,34 +89,34 @@ def _save_settings(
         )
     messages.success(request, done)
     if isinstance(form, SettingsForm):
-        warn_of_short_window(request, form.policy())
+        short_window.warn(request, form.policy())
     return redirect("job_settings", job_id=job.id)
 
 
-def _alter_settings(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
+def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
     """Change a job if it is still as the form showed it. Return why not, or an empty string."""
     if job.status == JobStatus.CLOSED:
-        return error_message_for(IllegalJobMove(status=job.status, verb="change"))
+        return explain_refusal(IllegalJobMove(status=job.status, verb="change"))
     was_opened = "draw_day" in request.POST and job.status != JobStatus.DRAFT
     seen_posting, seen_policy = (request.POST.get(f"seen_{name}") for name in ("posting", "policy"))
     for _ in range(TRIES):
         other_posting = alteration.posting and seen_posting != str(job.posting.version)
         has_rules = alteration.policy or alteration.draw_at
         if other_posting or was_opened or (has_rules and seen_policy != str(job.policy_version)):
-            return error_message_for(StaleVersion())
+            return explain_refusal(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:
             update_job(job_id=job.id, changes=alteration, actor=member.actor, seen=now)
         except StaleVersion:
             job = read_job(job.id)  # a new applicant alone does not make the form stale
         except IllegalJobMove as error:
-            return error_message_for(error)
+            return explain_refusal(error)
         else:
             return ""
-    return error_message_for(StaleVersion())
+    return explain_refusal(StaleVersion())
 
 
-def _settings_page(
+def _render(
     request: HttpRequest,
     member: Member,
     job: Job,
@@ -132,19 +129,19 @@ def _settings_page(
     rules = job.policy
     if preview is not None and preview.is_valid():
         rules = preview.policy()
-    values = posting_form_values(job.posting) | policy_form_values(job.policy)
-    values |= draw_form_values(job) | {"draw_at": job.draw_at}
+    values = posting_values(job.posting) | policy_values(job.policy)
+    values |= draws.form_values(job) | {"draw_at": job.draw_at}
     form = form or _rules_form(job)(initial=values)
-    draw = draw_time_on_pages(job)
+    draw = draws.describe_time(job)
     if preview is not None and form.is_valid() and "draw_at" in form.cleaned_data:
-        draw = draw_of_form(form.cleaned_data)
+        draw = draws.describe_form(form.cleaned_data)
     context: dict[str, Any] = {
         "job": job,
         "tab": "settings",
         "form": form,
-        "groups": rule_groups(form, job.policy),
+        "groups": build_rule_groups(form, job.policy),
         "has_order": isinstance(form, DraftSettingsForm),
-        "meanwhile": _settings_changed_meanwhile(form, values) if status == 409 else [],
+        "meanwhile": _changed_meanwhile(form, values) if status == 409 else [],
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
@@ -155,15 +152,15 @@ def _settings_page(
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
-        "retention": retention_form(job),
+        "retention": retention.build_form(job),
         "quiet": explained_quiet_hours(job.policy),
         "may_keep": member.may(Action.MANAGE_TEAM),
-        **short_window_context(job.policy),
+        **short_window.warning_context(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)
 
 
-def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
+def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the label and current value of every field that a stale form has differently."""
 
     def text_of_setting(value: object) -> str:

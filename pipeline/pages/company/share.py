@@ -13,24 +13,24 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
+from pipeline.pages import qr_code
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.qr_code import inline_qr_code, qr_code_file
 
 BOX_PIXELS = 480, 240  # greatest width and height of the embedded box
 
 
 @for_members()
 @require_safe
-def share_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the ways to point people to a job."""
     _, job = own_job(request, job_id)
-    link, title = _link_to_share(job), escape(f"Apply: {job.posting.title}, {job.company.name}")
+    link, title = _public_link(job), escape(f"Apply: {job.posting.title}, {job.company.name}")
     box = f"{settings.SITE_URL}{reverse('job_embed', args=[job.id])}"
     width, height = BOX_PIXELS
     context = {
         "job": job,
         "link": link,
-        "qr": inline_qr_code(link, f"QR code of {link}"),
+        "qr": qr_code.draw_inline(link, f"QR code of {link}"),
         "box_url": box,
         "box": (
             f'<iframe src="{escape(box)}" title="{title}" loading="lazy" height="{height}"\n'
@@ -44,15 +44,15 @@ def share_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @for_members()
 @require_safe
-def qr_code_to_share(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def download_qr_code(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Return the QR code of a job's link as a file, for posters and flyers."""
     _, job = own_job(request, job_id)
-    link = _link_to_share(job)
-    drawn = qr_code_file(link, f"{job.posting.title}: {link}")
+    link = _public_link(job)
+    drawn = qr_code.draw_file(link, f"{job.posting.title}: {link}")
     name = slugify(job.posting.title)[:60] or "job"
     headers = {"Content-Disposition": f'attachment; filename="{name}-qr.svg"'}
     return HttpResponse(drawn, content_type="image/svg+xml", headers=headers)
 
 
-def _link_to_share(job: Job) -> str:
+def _public_link(job: Job) -> str:
     return f"{settings.SITE_URL}{reverse('opening', args=[job.id])}"

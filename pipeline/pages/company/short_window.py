@@ -18,13 +18,13 @@ SHORT_WINDOW = (
 )
 
 
-def warn_of_short_window(request: HttpRequest, policy: Policy) -> None:
+def warn(request: HttpRequest, policy: Policy) -> None:
     """Warn on the next page if people have too little time to confirm."""
     if policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS:
         messages.warning(request, SHORT_WINDOW)
 
 
-def short_window_context(policy: Policy | None) -> dict[str, Any]:
+def warning_context(policy: Policy | None) -> dict[str, Any]:
     """Return the context of the warning about a short time to confirm."""
     short = policy is not None and policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS
     return {

@@ -10,9 +10,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
-from pipeline.figures.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats, idle_seats_of_company
-from pipeline.pages.access import current_member, for_members, require_access
-from pipeline.pages.charts import Chart, ChartBar, ChartTick, chart_ticks_of_count
+from pipeline.figures import idle_seats
+from pipeline.figures.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats
+from pipeline.pages.access import current_member, for_members, require_permission
+from pipeline.pages.charts import Chart, ChartBar, ChartTick, count_ticks
 from pipeline.pages.time_limit import time_limited
 
 # Classes and labels of the causes, in the order of the columns.
@@ -29,13 +30,13 @@ _HOUR = 3_600
 @require_safe
 @for_members()
 @time_limited
-def idle_seats(request: HttpRequest) -> HttpResponse:
+def show(request: HttpRequest) -> HttpResponse:
     """Show the seat time that the company's jobs lost, by week and by job."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     zone = timezone.get_current_timezone_name()
-    found = idle_seats_of_company(member.company.id, weeks=USUAL_WEEKS, zone=zone)
+    found = idle_seats.read_company(member.company.id, weeks=USUAL_WEEKS, zone=zone)
     context = {
-        **idle_seats_context(found),
+        **build_ledger_context(found),
         "member": member,
         "most_jobs": MOST_JOBS,
         "idle_jobs": sorted(found.jobs, key=lambda row: row[1].lost, reverse=True),
@@ -43,12 +44,12 @@ def idle_seats(request: HttpRequest) -> HttpResponse:
     return render(request, "figures/idle_seats.html", context)
 
 
-def idle_seats_context(found: IdleSeats) -> dict[str, Any]:
+def build_ledger_context(found: IdleSeats) -> dict[str, Any]:
     """Return the context of the ledger's chart and table."""
-    return {"idle": found, "idle_causes": CAUSES, "idle_chart": _idle_seats_chart(found)}
+    return {"idle": found, "idle_causes": CAUSES, "idle_chart": _draw_hours(found)}
 
 
-def _idle_seats_chart(found: IdleSeats) -> Chart | None:
+def _draw_hours(found: IdleSeats) -> Chart | None:
     """Draw the hours lost per week and cause, or None if none are."""
     hours = [
         [getattr(ledger, cause).total_seconds() / _HOUR for cause in CAUSES]
@@ -57,7 +58,7 @@ def _idle_seats_chart(found: IdleSeats) -> Chart | None:
     highest = max((max(week) for week in hours), default=0)
     if not highest:
         return None
-    top, y = chart_ticks_of_count(highest)
+    top, y = count_ticks(highest)
     place = 1 / len(hours)
     wide = place * GROUP_SHARE / len(CAUSES)
     bars = []

@@ -12,15 +12,15 @@ from pipeline.pages.charts import (
     Chart,
     ChartBar,
     ChartTick,
-    chart_bars,
-    chart_slope,
-    chart_ticks_of_count,
-    chart_ticks_of_span,
+    build_bars,
+    count_ticks,
+    duration_ticks,
+    straight_line,
 )
 from pipeline.wording.english import short_duration
 
 
-def job_answers_chart(series: Series, policy: Policy) -> Chart | None:
+def draw_answers(series: Series, policy: Policy) -> Chart | None:
     """Draw the share of offers confirmed over the time since the offer; None without offers."""
     if not series.answers:
         return None
@@ -34,38 +34,38 @@ def job_answers_chart(series: Series, policy: Policy) -> Chart | None:
         title="Time to confirm an offered seat",
         description=(
             "Half of the confirmations arrived within"
-            f" {short_duration(job_answers_median(series))}."
+            f" {short_duration(answers_median(series))}."
             f" In the end, {reached * 100:.0f}% of the offers were confirmed."
             + " Quiet hours are part of these times."
             * bool(policy.quiet_hours())
         ),
-        x=chart_ticks_of_span(longest),
+        x=duration_ticks(longest),
         y=SHARE_TICKS,
-        curves=[chart_slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
+        curves=[straight_line("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
         marks=[ChartTick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
     )
 
 
-def job_answers_median(series: Series) -> float:
+def answers_median(series: Series) -> float:
     """Return the seconds within which half of the confirmations arrived."""
     return series.answers[STEPS // 2]
 
 
-def job_waits_chart_groups() -> list[str]:
+def wait_groups() -> list[str]:
     """Return the names of the groups of times to the first offer."""
     words = [short_duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
 
-def job_waits_chart(series: Series) -> Chart | None:
+def draw_waits(series: Series) -> Chart | None:
     """Draw first offers by the time people had waited, or None without offers."""
     if not any(series.waits):
         return None
     filled = [index for index, count in enumerate(series.waits) if count]
     first, last = max(0, filled[0] - 1), min(len(series.waits) - 1, filled[-1] + 1)
-    counts, names = series.waits[first : last + 1], job_waits_chart_groups()[first : last + 1]
-    top, y = chart_ticks_of_count(max(counts))
+    counts, names = series.waits[first : last + 1], wait_groups()[first : last + 1]
+    top, y = count_ticks(max(counts))
     edges = WAIT_EDGES[first:last]
     return Chart(
         ident="waits",
@@ -76,16 +76,16 @@ def job_waits_chart(series: Series) -> Chart | None:
             for n, edge in enumerate(edges)
         ],
         y=y,
-        bars=chart_bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
+        bars=build_bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
     )
 
 
-def job_hours_chart(series: Series) -> Chart | None:
+def draw_hours(series: Series) -> Chart | None:
     """Draw missed deadlines by the hour of the day, or None without any."""
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
         return None
-    top, y = chart_ticks_of_count(max(counts))
+    top, y = count_ticks(max(counts))
     worst = counts.index(max(counts))
     return Chart(
         ident="hours",
@@ -97,7 +97,7 @@ def job_hours_chart(series: Series) -> Chart | None:
             ChartTick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24
         ],
         y=y,
-        bars=chart_bars(
+        bars=build_bars(
             counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
         ),
     )
@@ -118,7 +118,7 @@ class JobSeatTimePart:
         return f"{self.share * 100:.1f}%"
 
 
-def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[ChartBar]]:
+def draw_seat_time(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[ChartBar]]:
     """Split the seat time into parts, and build the bar that shows them."""
     words = {
         "review": "In review",

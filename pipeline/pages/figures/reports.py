@@ -16,32 +16,23 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.permissions import Action
-from pipeline.figures.reports import (
-    KEY,
-    ReportWithNeighbours,
-    delete_report_schedule,
-    is_report_being_made,
-    read_last_report_task,
-    read_report,
-    read_reports,
-    report_schedule_of,
-    schedule_reports,
-)
+from pipeline.figures import reports
+from pipeline.figures.reports import KEY, ReportWithNeighbours
 from pipeline.figures.series import DAYS, Week
 from pipeline.files.exports import TYPES, formatted_csv_lines
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.figures.weeks import (
     DAY_BARS,
-    week_csv_rows,
-    week_day_names,
-    week_days_chart,
-    week_in_short,
-    week_occupancy_chart,
-    week_row_columns,
-    week_row_tiles,
-    week_seat_time_chart,
+    csv_rows,
+    day_names,
+    draw_days,
+    draw_occupancy,
+    draw_spent_time,
+    row_columns,
+    summarise,
+    tile_rows,
 )
 from pipeline.pages.live_page import live_page
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
@@ -76,17 +67,17 @@ class Line:
 
 @require_safe
 @for_members()
-def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def index(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """List the reports; the page keeps itself up to date while one is being created."""
     member, job = own_job(request, job_id)
-    before = _report_week(request.GET.get("before", ""))
-    page = read_reports(job.id, before=before, limit=PAGE)
+    before = _parse_week(request.GET.get("before", ""))
+    page = reports.read_page(job.id, before=before, limit=PAGE)
     task, schedule = (
-        read_last_report_task(job.company_id, job.id),
-        report_schedule_of(job.company_id, job.id),
+        reports.read_last_task(job.company_id, job.id),
+        reports.read_schedule(job.company_id, job.id),
     )
     zone = timezone.get_current_timezone_name()
-    last_week = Week.last_whole(database_now(ahead_seconds=job.clock_offset_seconds), zone)
+    last_week = Week.last_whole(instants.now(ahead_seconds=job.clock_offset_seconds), zone)
     weeks = [Week(last_week.monday - timedelta(days=DAYS * n), zone) for n in range(CHOICES)]
     context = {
         "job": job,
@@ -99,7 +90,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
                 made_at=each.made_at,
                 cells=[
                     (LIST_COLUMNS[row.key], row.shown)
-                    for row in week_row_tiles(each.figures["week"], each.figures["before"])
+                    for row in tile_rows(each.figures["week"], each.figures["before"])
                     if row.key in LIST_COLUMNS
                 ],
             )
@@ -108,7 +99,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "next_url": f"?before={page.rows[-1].week}" if page.more else "",
         "first_url": "?" if before else "",
         "task": task,
-        "is_being_made": is_report_being_made(task),
+        "is_being_made": reports.is_being_made(task),
         "has_failed": task and task.status in (Status.DEAD, Status.DISCARDED),
         "schedule": schedule,
         "weeks": [week for week in weeks if week.end > job.created_at],
@@ -129,13 +120,13 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @require_safe
 @for_members()
-def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Show the report of one week."""
     member, job = own_job(request, job_id)
-    shelf = _read_report_of_week(job, week)
+    shelf = _read_week(job, week)
     figures, before = shelf.report.figures["week"], shelf.report.figures["before"]
     span = Week(shelf.report.week, shelf.report.zone)
-    parts, bar = week_seat_time_chart(figures)
+    parts, bar = draw_spent_time(figures)
     context = {
         "job": job,
         "tab": "reports",
@@ -144,13 +135,13 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
         "span": span,
         "figures": figures,
         "before": before,
-        "in_short": week_in_short(figures),
-        "tiles": week_row_tiles(figures, before),
-        "columns": week_row_columns(figures, before),
-        "days": week_days_chart(figures, span),
-        "day_rows": list(zip(week_day_names(span), figures["days"], strict=True)),
+        "in_short": summarise(figures),
+        "tiles": tile_rows(figures, before),
+        "columns": row_columns(figures, before),
+        "days": draw_days(figures, span),
+        "day_rows": list(zip(day_names(span), figures["days"], strict=True)),
         "day_bars": DAY_BARS,
-        "occupancy": week_occupancy_chart(figures, span),
+        "occupancy": draw_occupancy(figures, span),
         "parts": parts if any(part.seconds for part in parts) else [],
         "seat_bar": bar,
         "may_make": member.may(Action.MAKE_REPORT),
@@ -160,11 +151,11 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 
 @require_safe
 @for_members()
-def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
+def download_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Return the numbers of one week's report as CSV."""
     _, job = own_job(request, job_id)
-    found = _read_report_of_week(job, week).report
-    rows = week_csv_rows(found.figures["week"], found.figures["before"])
+    found = _read_week(job, week).report
+    rows = csv_rows(found.figures["week"], found.figures["before"])
     response = HttpResponse(
         "".join(formatted_csv_lines(CSV_COLUMNS, rows)), content_type=TYPES["csv"]
     )
@@ -176,13 +167,13 @@ def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MAKE_REPORT)
-def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def make(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start making a week's report in the background, by default for the last whole week."""
     member, job = own_job(request, job_id, Action.MAKE_REPORT)
     payload = {"job_id": str(job.id), "zone": timezone.get_current_timezone_name()}
-    if week := _report_week(request.POST.get("week", "")):
+    if week := _parse_week(request.POST.get("week", "")):
         payload["week"] = week.isoformat()
-    if not is_report_being_made(read_last_report_task(job.company_id, job.id)):
+    if not reports.is_being_made(reports.read_last_task(job.company_id, job.id)):
         try:
             start_tasks(
                 company_id=job.company_id,
@@ -196,16 +187,16 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_SCHEDULES)
-def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def change_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start or stop creating the report every Monday at 08:00."""
     member, job = own_job(request, job_id, Action.MANAGE_SCHEDULES)
     actor = f"member:{member.user.id}"
     try:
         if request.POST.get("do") == "stop":
-            delete_report_schedule(job.company_id, job.id, actor=actor)
+            reports.delete_schedule(job.company_id, job.id, actor=actor)
             done = "Reports are no longer created on Mondays. Existing reports stay here."
         else:
-            schedule_reports(job, zone=timezone.get_current_timezone_name(), actor=actor)
+            reports.schedule_weekly(job, zone=timezone.get_current_timezone_name(), actor=actor)
             done = "A report on the past week is created every Monday."
         messages.success(request, done)
     except (TaskError, WorkError) as error:
@@ -213,16 +204,16 @@ def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return redirect("reports", job_id=job.id)
 
 
-def _read_report_of_week(job: Job, week: str) -> ReportWithNeighbours:
+def _read_week(job: Job, week: str) -> ReportWithNeighbours:
     """Return the report of the week in the URL. Raises Http404."""
-    monday = _report_week(week)
-    shelf = read_report(job.id, monday) if monday else None
+    monday = _parse_week(week)
+    shelf = reports.read(job.id, monday) if monday else None
     if shelf is None:
         raise Http404
     return shelf
 
 
-def _report_week(text: str) -> date | None:
+def _parse_week(text: str) -> date | None:
     try:
         return parse_date(text)
     except ValueError:

@@ -9,9 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from pipeline.figures.series import DAYS, Point, SeatTime, Week
-from pipeline.pages.charts import Chart, ChartBar, ChartTick, chart_ticks_of_count
-from pipeline.pages.figures.job_charts import JobSeatTimePart, job_seat_time_chart
-from pipeline.pages.occupancy_chart import job_occupancy_chart
+from pipeline.pages import occupancy_chart
+from pipeline.pages.charts import Chart, ChartBar, ChartTick, count_ticks
+from pipeline.pages.figures.job_charts import JobSeatTimePart, draw_seat_time
 from pipeline.wording.english import capitalized, count, short_duration
 
 # Classes and labels of a day's bars, in the order of the day's numbers.
@@ -24,21 +24,21 @@ DAY_BARS = {
 GROUP_SHARE = 0.72  # share of a day's place that its bars fill
 
 
-def week_day_names(week: Week) -> list[str]:
+def day_names(week: Week) -> list[str]:
     """Return short names of a week's days: Mon 9 Nov."""
     return [f"{day:%a} {day.day} {day:%b}" for day in week.days[:DAYS]]
 
 
-def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
+def draw_days(figures: dict[str, Any], week: Week) -> Chart | None:
     """Draw four counts per day, or None if all are zero."""
     highest = max(max(day) for day in figures["days"])
     if not highest:
         return None
-    top, y = chart_ticks_of_count(highest)
+    top, y = count_ticks(highest)
     place = 1 / DAYS
     wide = place * GROUP_SHARE / len(DAY_BARS)
     bars = []
-    for number, (day, name) in enumerate(zip(figures["days"], week_day_names(week), strict=True)):
+    for number, (day, name) in enumerate(zip(figures["days"], day_names(week), strict=True)):
         start = number * place + place * (1 - GROUP_SHARE) / 2
         for index, ((kind, words), number_of) in enumerate(zip(DAY_BARS.items(), day, strict=True)):
             label = f"{name}, {words}: {number_of:,}"
@@ -56,23 +56,23 @@ def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
     )
 
 
-def week_occupancy_chart(figures: dict[str, Any], week: Week) -> Chart:
+def draw_occupancy(figures: dict[str, Any], week: Week) -> Chart:
     """Draw seats and waitlist over the week."""
     points = [Point(datetime.fromisoformat(at), *row) for at, *row in figures["points"]]
-    return job_occupancy_chart(points, week.start, week.end, ZoneInfo(week.zone))
+    return occupancy_chart.draw(points, week.start, week.end, ZoneInfo(week.zone))
 
 
-def week_seat_time_chart(
+def draw_spent_time(
     figures: dict[str, Any],
 ) -> tuple[list[JobSeatTimePart], list[ChartBar]]:
     """Split the week's seat time into parts, and build the bar that shows them."""
-    return job_seat_time_chart(SeatTime(**figures["seat_seconds"]))
+    return draw_seat_time(SeatTime(**figures["seat_seconds"]))
 
 
 # Weekly report as rows of labelled numbers: for the table, the tiles and the CSV file. Pure.
 
 
-WeekFigures = dict[str, Any]  # as counted by `pipeline.figures.series.week_of_job`
+WeekFigures = dict[str, Any]  # as counted by `pipeline.figures.series.read_week`
 
 LESS, MORE = "\N{MINUS SIGN}", "+"
 NOTHING = "\N{EN DASH}"
@@ -131,56 +131,54 @@ class _WeekNumber:
         return WeekRow(self.key, self.label, self.is_time, self.of(week), then)
 
 
-def _week_count(key: str, label: str) -> _WeekNumber:
+def _count(key: str, label: str) -> _WeekNumber:
     return _WeekNumber(key, label, lambda figures: figures[key])
 
 
-def _week_decided(outcome: str, label: str) -> _WeekNumber:
+def _decided(outcome: str, label: str) -> _WeekNumber:
     key = f"decided_{outcome.lower()}"
     return _WeekNumber(key, label, lambda figures: figures["decided"].get(outcome, 0))
 
 
-def _week_part(group: str, part: str, label: str) -> _WeekNumber:
+def _part(group: str, part: str, label: str) -> _WeekNumber:
     return _WeekNumber(f"{part}_{group}", label, lambda figures: figures[group][part], is_time=True)
 
 
 # All numbers of a report, by topic.
 GROUPS: dict[str, tuple[_WeekNumber, ...]] = {
     "People": (
-        _week_count("applied", "Applied"),
-        _week_count("seated", "of whom went straight into review"),
-        _week_count("waiting_at_start", "Waiting at the start"),
-        _week_count("waiting_at_end", "Waiting at the end"),
-        _week_count("withdrawn", "Withdrew"),
-        _week_count("closed_out", "Released because the job closed"),
+        _count("applied", "Applied"),
+        _count("seated", "of whom went straight into review"),
+        _count("waiting_at_start", "Waiting at the start"),
+        _count("waiting_at_end", "Waiting at the end"),
+        _count("withdrawn", "Withdrew"),
+        _count("closed_out", "Released because the job closed"),
     ),
     "Offers": (
-        _week_count("offered", "Seats offered"),
-        _week_count("promoted", "of which to people waiting"),
-        _week_count("confirmed", "Confirmed"),
-        _week_count("missed", "Deadlines missed"),
-        _week_count("lapsed", "of which ended the application"),
-        _week_part("confirm_seconds", "median", "Time to confirm, median"),
-        _week_part("confirm_seconds", "p90", "Time to confirm, nine of ten"),
-        _week_part("wait_seconds", "median", "Wait for an offer, median"),
-        _week_part("wait_seconds", "p90", "Wait for an offer, nine of ten"),
+        _count("offered", "Seats offered"),
+        _count("promoted", "of which to people waiting"),
+        _count("confirmed", "Confirmed"),
+        _count("missed", "Deadlines missed"),
+        _count("lapsed", "of which ended the application"),
+        _part("confirm_seconds", "median", "Time to confirm, median"),
+        _part("confirm_seconds", "p90", "Time to confirm, nine of ten"),
+        _part("wait_seconds", "median", "Wait for an offer, median"),
+        _part("wait_seconds", "p90", "Wait for an offer, nine of ten"),
     ),
     "Your decisions": (
-        _week_decided("HIRED", "Hired"),
-        _week_decided("REJECTED", "Not selected"),
-        _week_decided("REMOVED", "Removed"),
+        _decided("HIRED", "Hired"),
+        _decided("REJECTED", "Not selected"),
+        _decided("REMOVED", "Removed"),
     ),
     "Seats": (
-        _week_count("held_at_start", "Taken at the start"),
-        _week_count("held_at_end", "Taken at the end"),
-        _week_count("seats_at_end", "Seats at the end"),
-        _week_part("seat_seconds", "review", "Seat time in review"),
-        _week_part("seat_seconds", "offered", "Seat time on offer"),
-        _week_part("seat_seconds", "nobody", "Free, nobody was waiting"),
-        _week_part(
-            "seat_seconds", "cooldown", "Free, everyone waiting in a cool-down or “not now”"
-        ),
-        _week_part("seat_seconds", "paused", "Free, the job was paused"),
+        _count("held_at_start", "Taken at the start"),
+        _count("held_at_end", "Taken at the end"),
+        _count("seats_at_end", "Seats at the end"),
+        _part("seat_seconds", "review", "Seat time in review"),
+        _part("seat_seconds", "offered", "Seat time on offer"),
+        _part("seat_seconds", "nobody", "Free, nobody was waiting"),
+        _part("seat_seconds", "cooldown", "Free, everyone waiting in a cool-down or “not now”"),
+        _part("seat_seconds", "paused", "Free, the job was paused"),
         _WeekNumber(
             "missed_idle_seats",
             "Lost to people who did not answer",
@@ -194,61 +192,57 @@ COLUMNS = (("People", "Seats"), ("Offers", "Your decisions"))  # side by side on
 TILES = ("applied", "offered", "confirmed", "missed", "decided", "waiting_at_end")
 
 
-def week_row_groups(
-    week: WeekFigures, before: WeekFigures | None
-) -> list[tuple[str, list[WeekRow]]]:
+def row_groups(week: WeekFigures, before: WeekFigures | None) -> list[tuple[str, list[WeekRow]]]:
     """Return all rows of a report, by group."""
     return [
         (name, [number.row(week, before) for number in numbers]) for name, numbers in GROUPS.items()
     ]
 
 
-def week_row_columns(
+def row_columns(
     week: WeekFigures, before: WeekFigures | None
 ) -> list[list[tuple[str, list[WeekRow]]]]:
     """Return all rows of a report, by column and group."""
-    groups = dict(week_row_groups(week, before))
+    groups = dict(row_groups(week, before))
     return [[(name, groups[name]) for name in names] for names in COLUMNS]
 
 
-def week_row_tiles(week: WeekFigures, before: WeekFigures | None) -> list[WeekRow]:
+def tile_rows(week: WeekFigures, before: WeekFigures | None) -> list[WeekRow]:
     """Return the most important numbers of a report."""
     known = {number.key: number for numbers in GROUPS.values() for number in numbers}
     known["decided"] = _WeekNumber("decided", "You decided", lambda f: sum(f["decided"].values()))
     return [known[key].row(week, before) for key in TILES]
 
 
-def week_csv_rows(week: WeekFigures, before: WeekFigures | None) -> list[dict[str, Any]]:
+def csv_rows(week: WeekFigures, before: WeekFigures | None) -> list[dict[str, Any]]:
     """Return the rows of the CSV file: counts, and times in seconds to the millisecond."""
     return [
         {
             "group": name,
             "figure": row.key,
             "unit": "seconds" if row.is_time else "count",
-            "week": _plain_week_number(row.value),
-            "week_before": _plain_week_number(row.before),
+            "week": _plain_number(row.value),
+            "week_before": _plain_number(row.before),
         }
-        for name, rows in week_row_groups(week, before)
+        for name, rows in row_groups(week, before)
         for row in rows
     ]
 
 
-def _plain_week_number(number: float | None) -> float | None:
+def _plain_number(number: float | None) -> float | None:
     return number if number is None or isinstance(number, int) else round(number, 3)
 
 
-def week_in_short(figures: WeekFigures) -> str:
+def summarise(figures: WeekFigures) -> str:
     """Summarize the week in one or two sentences."""
-    offers = _week_count_words(figures["offered"], "seat was offered", "seats were offered")
-    people = _week_count_words(figures["applied"], "person applied", "people applied")
+    offers = _count_words(figures["offered"], "seat was offered", "seats were offered")
+    people = _count_words(figures["applied"], "person applied", "people applied")
     summary = f"{capitalized(people)} and {offers}"
     if figures["confirmed"] or figures["missed"]:
-        confirmed = _week_count_words(
+        confirmed = _count_words(
             figures["confirmed"], "was confirmed", "were confirmed", nothing="none"
         )
-        missed = _week_count_words(
-            figures["missed"], "deadline was missed", "deadlines were missed"
-        )
+        missed = _count_words(figures["missed"], "deadline was missed", "deadlines were missed")
         summary += f"; {confirmed}, and {missed}"
     cooldown, nobody = (figures["seat_seconds"][part] for part in ("cooldown", "nobody"))
     if cooldown >= 1:
@@ -259,5 +253,5 @@ def week_in_short(figures: WeekFigures) -> str:
     return f"{summary}."
 
 
-def _week_count_words(number: int, one: str, many: str, *, nothing: str = "no") -> str:
+def _count_words(number: int, one: str, many: str, *, nothing: str = "no") -> str:
     return count(number, one, many) if number else f"{nothing} {many}"

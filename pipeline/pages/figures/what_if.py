@@ -22,7 +22,7 @@ from pipeline.figures.whatif.run import (
     start_what_if,
 )
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.charts import Chart, ChartTick, chart_bars, chart_slope, chart_ticks_of_count
+from pipeline.pages.charts import Chart, ChartTick, build_bars, count_ticks, straight_line
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.wording.english import count, short_duration
@@ -36,7 +36,7 @@ _WAIT = "median_wait_seconds"
 _LOST = ("missed", "cooldown", "nobody", "paused")
 
 
-def _what_if_number(label: str, low: int, high: int, help_text: str) -> forms.IntegerField:
+def _number_field(label: str, low: int, high: int, help_text: str) -> forms.IntegerField:
     return forms.IntegerField(
         label=label, min_value=low, max_value=high, required=False, help_text=help_text
     )
@@ -45,12 +45,12 @@ def _what_if_number(label: str, low: int, high: int, help_text: str) -> forms.In
 class WhatIfForm(PlainForm):
     """Other rules. An empty field leaves a rule as it was."""
 
-    days = _what_if_number("Days back", 1, MOST_DAYS, "Leave empty for the job’s whole past.")
-    window_hours = _what_if_number("Hours to confirm a seat", 1, _MOST_HOURS, "")
-    capacity = _what_if_number("Seats", 1, 10_000, "")
-    penalty_places = _what_if_number("Places lost after a miss", 0, 1_000, "")
-    max_decays = _what_if_number("Misses allowed", 0, 100, "")
-    cooldown_hours = _what_if_number("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
+    days = _number_field("Days back", 1, MOST_DAYS, "Leave empty for the job’s whole past.")
+    window_hours = _number_field("Hours to confirm a seat", 1, _MOST_HOURS, "")
+    capacity = _number_field("Seats", 1, 10_000, "")
+    penalty_places = _number_field("Places lost after a miss", 0, 1_000, "")
+    max_decays = _number_field("Misses allowed", 0, 100, "")
+    cooldown_hours = _number_field("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
 
     def show_present_rules(self, job: Job) -> None:
         """Show the job's current rules in the fields."""
@@ -77,7 +77,7 @@ class WhatIfForm(PlainForm):
 
 
 @for_members()
-def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the form and the job's last run; on POST, start a run in the background."""
     member, job = own_job(
         request, job_id, Action.MANAGE_TASKS if request.method == "POST" else Action.READ_COMPANY
@@ -98,7 +98,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "may_start": member.may(Action.MANAGE_TASKS),
         "most_events": MOST_EVENTS,
         "assumption": ASSUMPTION,
-        **_what_if_result_context(task),
+        **_result_context(task),
     }
     if form.errors:
         return render(request, "figures/what_if.html", context, status=422)
@@ -111,25 +111,25 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
 
 
-def _what_if_result_context(task: Task | None) -> dict[str, Any]:
+def _result_context(task: Task | None) -> dict[str, Any]:
     """Return the context of the last run's part of the page."""
     shown = {"task": task, "is_running": task is not None and task.status in MOVING}
     if task is None or task.status != Status.SUCCEEDED or not task.result:
         return shown | {"has_failed": task is not None and not shown["is_running"]}
     result = task.result
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("Seat hours lost", lambda run: f"{_what_if_lost_hours(run):,.1f}"),
+        ("Seat hours lost", lambda run: f"{_lost_hours(run):,.1f}"),
         (
             "lost to offers that were not answered",
-            lambda run: f"{_what_if_hours(run, 'missed'):,.1f}",
+            lambda run: f"{_hours(run, 'missed'):,.1f}",
         ),
         (
             "lost while nobody could take a seat yet",
-            lambda run: f"{_what_if_hours(run, 'cooldown'):,.1f}",
+            lambda run: f"{_hours(run, 'cooldown'):,.1f}",
         ),
-        ("lost while nobody waited", lambda run: f"{_what_if_hours(run, 'nobody'):,.1f}"),
-        ("lost while paused", lambda run: f"{_what_if_hours(run, 'paused'):,.1f}"),
-        ("Seat hours in use", lambda run: f"{_what_if_hours(run, 'used'):,.1f}"),
+        ("lost while nobody waited", lambda run: f"{_hours(run, 'nobody'):,.1f}"),
+        ("lost while paused", lambda run: f"{_hours(run, 'paused'):,.1f}"),
+        ("Seat hours in use", lambda run: f"{_hours(run, 'used'):,.1f}"),
         (
             "Median wait for the first seat",
             lambda run: "unknown" if run[_WAIT] is None else short_duration(run[_WAIT]),
@@ -140,14 +140,14 @@ def _what_if_result_context(task: Task | None) -> dict[str, Any]:
     both = (result["happened"], result["what_if"])
     return shown | {
         "result": result,
-        "changed": _what_if_changes_in_words(task.payload),
+        "changed": _describe_changes(task.payload),
         "rows": [(words, *(of(run) for run in both)) for words, of in rows],
-        "pair": _what_if_pair_chart(*both),
-        "sweep": _what_if_sweep_chart(result["windows"]),
+        "pair": _pair_chart(*both),
+        "sweep": _sweep_chart(result["windows"]),
         "sweep_rows": [
             (
                 short_duration(run["window_seconds"]),
-                f"{_what_if_lost_hours(run):,.1f}",
+                f"{_lost_hours(run):,.1f}",
                 run["misses"],
             )
             for run in result["windows"]
@@ -155,7 +155,7 @@ def _what_if_result_context(task: Task | None) -> dict[str, Any]:
     }
 
 
-def _what_if_changes_in_words(payload: Any) -> list[str]:
+def _describe_changes(payload: Any) -> list[str]:
     """Return the rules that were changed, in words."""
     words: dict[str, Callable[[Any], str]] = {
         "capacity": lambda value: count(value, "seat"),
@@ -169,18 +169,18 @@ def _what_if_changes_in_words(payload: Any) -> list[str]:
     return [say(payload[name]) for name, say in words.items() if name in payload]
 
 
-def _what_if_hours(run: dict[str, Any], part: str) -> float:
+def _hours(run: dict[str, Any], part: str) -> float:
     return float(run["seat_seconds"][part]) / _HOUR
 
 
-def _what_if_lost_hours(run: dict[str, Any]) -> float:
-    return sum(_what_if_hours(run, part) for part in _LOST)
+def _lost_hours(run: dict[str, Any]) -> float:
+    return sum(_hours(run, part) for part in _LOST)
 
 
-def _what_if_pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
+def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
     """Chart the seat hours that were lost beside those lost under the other rules."""
-    hours = [round(_what_if_lost_hours(run)) for run in (happened, tried)]
-    top, y = chart_ticks_of_count(max(1, *hours))
+    hours = [round(_lost_hours(run)) for run in (happened, tried)]
+    top, y = count_ticks(max(1, *hours))
     names = ("As it was", "With the other rules")
     return Chart(
         ident="pair",
@@ -188,16 +188,16 @@ def _what_if_pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Char
         description=f"{hours[0]:,} as it was, {hours[1]:,} with the other rules.",
         x=[ChartTick((number + 0.5) / 2, name) for number, name in enumerate(names)],
         y=y,
-        bars=chart_bars(
+        bars=build_bars(
             hours, [f"{name}: {number:,} h" for name, number in zip(names, hours, strict=True)], top
         ),
     )
 
 
-def _what_if_sweep_chart(windows: list[dict[str, Any]]) -> Chart:
+def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
     """Plot lost seat hours against the time to confirm."""
-    hours = [_what_if_lost_hours(run) for run in windows]
-    top, y = chart_ticks_of_count(max(1.0, *hours))
+    hours = [_lost_hours(run) for run in windows]
+    top, y = count_ticks(max(1.0, *hours))
     last = len(windows) - 1
     points = [(number / last, lost / top) for number, lost in enumerate(hours)]
     return Chart(
@@ -211,5 +211,5 @@ def _what_if_sweep_chart(windows: list[dict[str, Any]]) -> Chart:
             for number, run in enumerate(windows)
         ],
         y=y,
-        curves=[chart_slope("waiting", "Seat hours lost", points)],
+        curves=[straight_line("waiting", "Seat hours lost", points)],
     )

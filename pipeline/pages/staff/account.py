@@ -15,9 +15,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from jobs.accounts import account_has_second_step
+from jobs.accounts import has_second_step
 from jobs.models import User
-from jobs.team import choose_team_member_emails, locked_teams_of
+from jobs.team import locked_companies, set_member_emails
 from pipeline.pages.access import current_memberships, switch_current_member
 from pipeline.wording.english import isolated
 
@@ -25,7 +25,7 @@ from pipeline.wording.english import isolated
 @never_cache
 @require_GET
 @login_required
-def account(request: HttpRequest) -> HttpResponse:
+def show(request: HttpRequest) -> HttpResponse:
     """Show the ways to sign in: address, password, passkeys, authenticator app, recovery codes."""
     user = cast(User, request.user)
     held = list(Authenticator.objects.filter(user=user).order_by("created_at"))
@@ -37,22 +37,22 @@ def account(request: HttpRequest) -> HttpResponse:
         "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else None,
         "has_second_step": bool(held),
-        "needs_second_step": user.is_staff and not account_has_second_step(user.id),
+        "needs_second_step": user.is_staff and not has_second_step(user.id),
         "idle_hours": settings.STAFF_IDLE_HOURS,
-        "locked_companies": locked_teams_of(user.id),
+        "locked_companies": locked_companies(user.id),
     }
     return render(request, "staff/account.html", context)
 
 
 @require_POST
 @login_required
-def choose_emails_in_account(request: HttpRequest) -> HttpResponse:
+def choose_emails(request: HttpRequest) -> HttpResponse:
     """Choose which emails the account gets for one of its companies."""
     chosen = request.POST.get("membership", "")
     member = next((each for each in current_memberships(request) if str(each.id) == chosen), None)
     if member is None:
         raise Http404
-    choose_team_member_emails(
+    set_member_emails(
         membership_id=member.id, digest="digest" in request.POST, alerts="alerts" in request.POST
     )
     messages.success(request, f"Emails about {isolated(member.company.name)}: saved.")
@@ -61,7 +61,7 @@ def choose_emails_in_account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def switch_company_of_account(request: HttpRequest) -> HttpResponse:
+def switch_company(request: HttpRequest) -> HttpResponse:
     """Switch the session to another of the member's companies."""
     try:
         member = switch_current_member(request, UUID(request.POST.get("company", "")))

@@ -15,9 +15,10 @@ from django.http import HttpRequest
 from django.shortcuts import resolve_url
 
 from applicants.mail import post_private_email
+from jobs import team
 from jobs.models import User
-from jobs.team import company_of_new_team_member, team_roles_of
-from pipeline.pages.qr_code import inline_qr_code
+from jobs.team import inviting_company_name
+from pipeline.pages import qr_code
 from pipeline.web.addresses import client_address
 
 security = logging.getLogger("security")
@@ -67,13 +68,13 @@ class StaffAdapter(DefaultAccountAdapter):
         """Name the company in the message to a person who signs in for the first time."""
         values = message_context or {}
         if message_template == FIRST_CONFIRMED and "email" in values:
-            values = values | {"company": company_of_new_team_member(values["email"])}
+            values = values | {"company": inviting_company_name(values["email"])}
         super().add_message(request, level, message_template, values, extra_tags, message)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return the company's jobs, or the admin for the operator's staff without a company."""
         user = request.user
-        if isinstance(user, User) and user.is_staff and not team_roles_of(user.id):
+        if isinstance(user, User) and user.is_staff and not team.read_roles(user.id):
             return resolve_url("admin:index")
         return resolve_url("company_jobs")
 
@@ -88,15 +89,13 @@ class StaffAdapter(DefaultAccountAdapter):
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         """Build the link on SITE_URL, whatever host name and scheme the request used."""
-        return _url_of_allauth_on_site(super().get_reset_password_from_key_url(key))
+        return _site_url(super().get_reset_password_from_key_url(key))
 
     def get_email_confirmation_url(
         self, request: HttpRequest, emailconfirmation: EmailConfirmation
     ) -> str:
         """Build the link on SITE_URL, whatever host name and scheme the request used."""
-        return _url_of_allauth_on_site(
-            super().get_email_confirmation_url(request, emailconfirmation)
-        )
+        return _site_url(super().get_email_confirmation_url(request, emailconfirmation))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send an email without making the page wait for the mail server."""
@@ -107,7 +106,7 @@ class StaffAdapter(DefaultAccountAdapter):
         security.info("staff.email_sent", extra={"what": template_prefix.rpartition("/")[2]})
 
 
-def _url_of_allauth_on_site(url: str) -> str:
+def _site_url(url: str) -> str:
     return settings.SITE_URL + urlsplit(url).path
 
 
@@ -123,4 +122,4 @@ class StaffMFAAdapter(DefaultMFAAdapter):
 
     def build_totp_svg(self, url: str) -> str:
         """Draw the QR code as inline SVG, because our policy allows no data: images."""
-        return inline_qr_code(url, "QR code with the secret below")
+        return qr_code.draw_inline(url, "QR code with the secret below")

@@ -10,7 +10,7 @@ from applicants.mail import post_private_email
 from jobs.models import Membership, User
 
 
-def email_new_member(member: Membership, *, by: User) -> None:
+def tell_new_member(member: Membership, *, by: User) -> None:
     """Tell a new member by email which company and person added them, and how to sign in."""
     context = {
         "member": member,

@@ -15,24 +15,27 @@ from django.views.decorators.http import require_http_methods, require_safe
 from uuid_utils.compat import uuid7
 
 from jobs.errors import ApiKeyNotFound, BadName
-from jobs.keys import api_key_of, api_keys_of, revoke_api_key
+from jobs.keys import read as api_key_of
+from jobs.keys import read_page as api_keys_of
+from jobs.keys import revoke as revoke_api_key
 from jobs.models import ApiKey, Scope
 from pipeline.domain.permissions import Action
-from pipeline.integrations.request_log import StatusClass, logged_requests_of_key
+from pipeline.integrations import request_log
+from pipeline.integrations.request_log import StatusClass
 from pipeline.models import Producer
+from pipeline.pages import page_urls
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
 )
-from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.staff.forms import KeyForm
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.wording.english import isolated
 from pipeline.work.catalog import COMPANY_TYPES
-from pipeline.work.start import create_limited_key, limits_of_keys
+from pipeline.work.start import create_limited_key, read_many_limits
 
 ROWS = 50
 STATUS_CLASSES = {
@@ -50,30 +53,30 @@ MADE_ALREADY = (
 @never_cache
 @require_http_methods(["GET", "POST"])
 @for_members()
-def api_keys(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the keys, and create one.
 
     The response to the form shows the key. It is in no session and no URL, so it is gone with the
     page. An owner who has not confirmed their identity recently must do so first.
     """
-    owner = require_access(member_of_sent_form(request), Action.MANAGE_KEYS)
+    owner = require_permission(form_member(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
-        return _api_keys_page(request, owner, KeyForm(initial=initial))
+        return _render(request, owner, KeyForm(initial=initial))
     raise_if_reauthentication_required(request, app="")
     form = KeyForm(request.POST)
-    created = _create_api_key(owner, form) if form.is_valid() else None
+    created = _create(owner, form) if form.is_valid() else None
     if created is None:
-        return _api_keys_page(request, owner, form, status=422)
+        return _render(request, owner, form, status=422)
     row, key = created
     return render(request, "staff/key_made.html", {"row": row, "key": key}, status=201)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_KEYS)
-def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
+def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Ask for confirmation, then revoke a key."""
-    owner = require_access(current_member(request), Action.MANAGE_KEYS)
+    owner = require_permission(current_member(request), Action.MANAGE_KEYS)
     try:
         if request.method == "GET":
             return render(
@@ -88,16 +91,16 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
 
 @require_safe
 @for_members(Action.MANAGE_KEYS)
-def key_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
+def show_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Show a key's requests, newest first, optionally of one status class."""
-    owner = require_access(current_member(request), Action.MANAGE_KEYS)
+    owner = require_permission(current_member(request), Action.MANAGE_KEYS)
     try:
         row = api_key_of(owner.company.id, key_id)
     except ApiKeyNotFound:
         raise Http404 from None
     chosen = next((each for each in StatusClass if each == request.GET.get("status_class")), None)
-    place = page_place_in_url(request, "after", int)
-    page = logged_requests_of_key(
+    place = page_urls.read_place(request, "after", int)
+    page = request_log.read_page(
         row.id, status_class=chosen, after=place[0] if place else None, limit=ROWS
     )
     next_after = encode_cursor(page.rows[-1].id) if page.more else ""
@@ -106,13 +109,13 @@ def key_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
         "records": page.rows,
         "status_class": chosen or "",
         "classes": list(STATUS_CLASSES.items()),
-        "next_url": page_url_with(request, after=next_after) if page.more else "",
-        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": page_urls.change_query(request, after=next_after) if page.more else "",
+        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "staff/key_requests.html", context)
 
 
-def _create_api_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
+def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     given = form.cleaned_data
     try:
         return create_limited_key(
@@ -131,7 +134,7 @@ def _create_api_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     return None
 
 
-def _api_keys_page(
+def _render(
     request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200
 ) -> HttpResponse:
     try:
@@ -139,18 +142,18 @@ def _api_keys_page(
     except ValueError:
         after = None
     keys = Page.cut(api_keys_of(owner.company.id, after=after, most=ROWS + 1), ROWS)
-    limits = limits_of_keys(key.id for key in keys.rows)
+    limits = read_many_limits(key.id for key in keys.rows)
     context = {
         "form": form,
         "now": timezone.now(),
-        "keys": [(key, _limits_of_key_in_words(limits.get(key.id))) for key in keys.rows],
+        "keys": [(key, _describe_limits(limits.get(key.id))) for key in keys.rows],
         "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
         "first_url": "?" if after else "",
     }
     return render(request, "staff/keys.html", context, status=status)
 
 
-def _limits_of_key_in_words(limits: Producer | None) -> str:
+def _describe_limits(limits: Producer | None) -> str:
     """Describe the tasks that a key may start; empty if it may start all."""
     if limits is None:
         return ""

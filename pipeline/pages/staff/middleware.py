@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from jobs.accounts import account_has_second_step
+from jobs.accounts import has_second_step
 from jobs.models import User
 from pipeline.web.middleware import pages_only
 
@@ -53,14 +53,14 @@ class RefusedFormMiddleware:
 
 
 @pages_only
-def second_step_for_operators(
+def require_operator_second_step(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Open the back office only to accounts with a passkey or an authenticator app."""
 
     def second_step_middleware(request: HttpRequest) -> HttpResponse:
         user = request.user if request.path.startswith(BACK_OFFICE) else None
-        if isinstance(user, User) and user.is_staff and not account_has_second_step(user.id):
+        if isinstance(user, User) and user.is_staff and not has_second_step(user.id):
             return redirect("account")  # the page that says what is missing
         return get_response(request)
 
@@ -98,7 +98,7 @@ def begin_idle_session(request: HttpRequest, **_: Any) -> None:
 
 
 @receiver(authenticator_added, dispatch_uid="staff.authenticator_added")
-def count_authenticator_as_session_proof(request: HttpRequest, user: User, **_: Any) -> None:
+def accept_new_authenticator(request: HttpRequest, user: User, **_: Any) -> None:
     """Count a second step that was just added, and so used, as a recent proof.
 
     Otherwise the recovery codes that follow would ask for it again, and refuse the same code.

@@ -35,7 +35,8 @@ from fido2.webauthn import AuthenticationResponse
 
 from applicants.forms import NameField
 from pipeline.pages.staff.sign_in_forms import CodeOfAnyScript
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate
 
 # What the parser of passkeys raises for input of a wrong shape, besides refusing it.
 _UNREADABLE = (
@@ -66,7 +67,7 @@ class OneTimeCode(CodeOfAnyScript, BaseAuthenticateForm):
             periods = 2 * app_settings.TOTP_TOLERANCE + 1
             once = Rate(1, periods * app_settings.TOTP_PERIOD)
             subject = f"{self.user.pk} {normalize_user_code(code)}"
-            if not count_against_rate("totp", subject, once).allowed:
+            if not rate_limit.count("totp", subject, once).allowed:
                 self._emit_authentication_failed(self.authenticator)
                 raise get_adapter().validation_error("incorrect_code")
         return code

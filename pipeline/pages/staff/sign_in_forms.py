@@ -19,12 +19,14 @@ from allauth.account.forms import (
 from allauth.core import context
 from django import forms
 
-from applicants.codes import digits_of_code
+from applicants.codes import normal_digits
 from applicants.forms import AddressField
 from pipeline.config.allauth import CODE_SECONDS
-from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.pages import rate_limits
+from pipeline.pages.rate_limits import TooOften
+from pipeline.web import rate_limit
 from pipeline.web.addresses import client_site
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web.rate_limit import Rate
 
 security = logging.getLogger("security")
 
@@ -66,13 +68,13 @@ class SignInEmailForm(AnySpelling):
         """Return the address, unless too many emails of this kind were sent to it recently."""
         email: str = self.cleaned_data["email"]
         try:
-            limit_page_rate(context.request, "code_request")
+            rate_limits.count_request(context.request, "code_request")
         except TooOften:
             raise get_adapter().validation_error("rate_limited") from None
         own = f"{email} {client_site(context.request)}"
         if (
-            not count_against_rate(self.kind, email, MAILS_FOR_ALL).allowed
-            and not count_against_rate(self.kind, own, OWN_MAILS).allowed
+            not rate_limit.count(self.kind, email, MAILS_FOR_ALL).allowed
+            and not rate_limit.count(self.kind, own, OWN_MAILS).allowed
         ):
             security.warning("staff.email_withheld", extra={"what": self.kind})
             raise get_adapter().validation_error("rate_limited")
@@ -97,7 +99,7 @@ class CodeOfAnyScript(forms.Form):
 
     def clean_code(self) -> str:
         """Return the code as it was given out, if it is right."""
-        self.cleaned_data["code"] = digits_of_code(self.cleaned_data["code"])
+        self.cleaned_data["code"] = normal_digits(self.cleaned_data["code"])
         return str(super().clean_code())  # type: ignore[misc]  # of the form it is a part of
 
 
@@ -123,11 +125,11 @@ class ConfirmCodeForm(CodeOfAnyScript, ConfirmLoginCodeForm):
         rate = Rate(TRIES_OF_ONE_CODE, TRIES_OF_ONE_CODE * CODE_SECONDS)
         code = f"{request.session.session_key} {self.expected_code}"
         try:
-            limit_page_rate(request, "code_try")
+            rate_limits.count_request(request, "code_try")
         except TooOften:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("rate_limited") from None
-        if not count_against_rate("staff_code", code, rate).allowed:
+        if not rate_limit.count("staff_code", code, rate).allowed:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("too_many_login_attempts")
         return super().clean_code()

@@ -14,36 +14,37 @@ from pipeline.audit.verify import Verdict, verify_job
 from pipeline.config.release import COMMIT, VERSION
 from pipeline.domain.errors import VerifierBusy
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, current_member, for_members, own_job, require_access
-from pipeline.pages.rate_limits import TooOften, limit_page_rate
-from pipeline.selectors.system import FRESH, health_of_migrations, logs_of_system, system_status_for
+from pipeline.pages import rate_limits
+from pipeline.pages.access import Member, current_member, for_members, own_job, require_permission
+from pipeline.pages.rate_limits import TooOften
+from pipeline.selectors.system import FRESH, are_migrations_applied, read_logs, read_status
 
 ROWS = 25
 
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def system(request: HttpRequest) -> HttpResponse:
+def show(request: HttpRequest) -> HttpResponse:
     """Show the workers, database, email and logs; verify a log on POST.
 
     Verifying changes nothing, but it reads a whole log, so it needs a button and is rate limited.
     """
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     if request.method == "GET":
-        return _system_page(request, member)
-    job_id = _job_id_on_system_page(request.POST.get("job", ""))
+        return _render(request, member)
+    job_id = _parse_job_id(request.POST.get("job", ""))
     if job_id is None:
         raise Http404
     own_job(request, job_id)
     try:
-        limit_page_rate(request, "verify", f"member {member.user.id}")
+        rate_limits.count_request(request, "verify", f"member {member.user.id}")
         verdict = verify_job(job_id, in_turn=True)
     except (TooOften, VerifierBusy):
-        return _system_page(request, member, busy=job_id, status=429)
-    return _system_page(request, member, verified=job_id, verdict=verdict)
+        return _render(request, member, busy=job_id, status=429)
+    return _render(request, member, verified=job_id, verdict=verdict)
 
 
-def _system_page(
+def _render(
     request: HttpRequest,
     member: Member,
     *,
@@ -52,14 +53,14 @@ def _system_page(
     busy: UUID | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    logs = logs_of_system(
-        member.company.id, after=_job_id_on_system_page(request.GET.get("after", "")), limit=ROWS
+    logs = read_logs(
+        member.company.id, after=_parse_job_id(request.GET.get("after", "")), limit=ROWS
     )
     is_nowhere = settings.EMAIL_BACKEND == NOWHERE
     context = {
-        "machinery": system_status_for(member.company.id),
+        "machinery": read_status(member.company.id),
         "fresh_seconds": FRESH.total_seconds(),
-        "is_migrated": health_of_migrations(),
+        "is_migrated": are_migrations_applied(),
         "mails": "kept" if settings.DEV_MAIL else "nowhere" if is_nowhere else "sent",
         "version": VERSION,
         "commit": COMMIT,
@@ -73,7 +74,7 @@ def _system_page(
     return render(request, "staff/system.html", context, status=status)
 
 
-def _job_id_on_system_page(text: str) -> UUID | None:
+def _parse_job_id(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:

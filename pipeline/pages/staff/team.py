@@ -9,21 +9,22 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs.companies import require_second_step_in_company
+from jobs.companies import require_second_step
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role
-from jobs.team import add_team_member, change_team_role, remove_team_member, team_member_of, team_of
+from jobs.team import add_member, change_role, read_member, read_members, remove_member
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
 )
-from pipeline.pages.staff.emails import email_new_member
+from pipeline.pages.staff.emails import tell_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
-from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.web import rate_limit
+from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
 
 MAILS = Rate(60, 3_600)  # emails per hour to people whom a company adds, repeated ones included
@@ -44,34 +45,32 @@ OWN_STEP_FIRST = (
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def team(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the members; let owners add people. A sandbox has the members of its live company."""
-    member = require_access(member_of_sent_form(request), Action.READ_COMPANY)
+    member = require_permission(form_member(request), Action.READ_COMPANY)
     if member.company.is_test:
         messages.info(request, SAME_TEAM)
         return redirect("test_mode")
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
-        require_access(member, Action.MANAGE_TEAM)
-        if form.is_valid() and _add_team_member(request, member, form):
+        require_permission(member, Action.MANAGE_TEAM)
+        if form.is_valid() and _add_member(request, member, form):
             return redirect("team")
-    context = {"form": form, "team": team_of(member.company.id), "roles": ROLES}
+    context = {"form": form, "team": read_members(member.company.id), "roles": ROLES}
     return render(request, "staff/team.html", context, status=422 if form.errors else 200)
 
 
 @require_POST
 @for_members()
-def team_second_step(request: HttpRequest) -> HttpResponse:
+def change_second_step(request: HttpRequest) -> HttpResponse:
     """Require a second step from all members of the company, or make it optional again."""
-    owner = require_access(member_of_sent_form(request), Action.MANAGE_TEAM)
+    owner = require_permission(form_member(request), Action.MANAGE_TEAM)
     if owner.company.is_test:
         messages.info(request, SAME_TEAM)
         return redirect("test_mode")
     required = request.POST.get("required") == "yes"
     try:
-        require_second_step_in_company(
-            company_id=owner.company.id, required=required, by=owner.user.id
-        )
+        require_second_step(company_id=owner.company.id, required=required, by=owner.user.id)
     except SecondStepMissing:
         messages.error(request, OWN_STEP_FIRST)
         return redirect("team")
@@ -82,25 +81,25 @@ def team_second_step(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TEAM)
-def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
+def show_member(request: HttpRequest, membership_id: int) -> HttpResponse:
     """Show one member; let owners change the role or remove the member."""
-    owner = require_access(current_member(request), Action.MANAGE_TEAM)
+    owner = require_permission(current_member(request), Action.MANAGE_TEAM)
     try:
-        colleague = team_member_of(owner.company.id, membership_id)
+        colleague = read_member(owner.company.id, membership_id)
         if request.method == "POST":
-            return _change_team_member(request, owner, colleague)
+            return _change_member(request, owner, colleague)
     except MemberNotFound:
         raise Http404 from None
-    return _team_member_page(request, owner, colleague, RoleForm(initial={"role": colleague.role}))
+    return _member_page(request, owner, colleague, RoleForm(initial={"role": colleague.role}))
 
 
-def _add_team_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
+def _add_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
     if not _may_email_member(owner):
         form.add_error(None, TOO_MANY_MAILS)
         return False
     given = form.cleaned_data
     try:
-        added = add_team_member(
+        added = add_member(
             company_id=owner.company.id, email=given["email"], role=Role(given["role"])
         )
     except AlreadyMember:
@@ -109,23 +108,23 @@ def _add_team_member(request: HttpRequest, owner: Member, form: AddMemberForm) -
     except ValidationError as error:
         form.add_error("email", error)
         return False
-    email_new_member(added, by=owner.user)
+    tell_new_member(added, by=owner.user)
     messages.success(request, f"{added.user.email} added. We have emailed them how to sign in.")
     return True
 
 
 def _may_email_member(owner: Member) -> bool:
-    return count_against_rate("member_mail", str(owner.company.id), MAILS).allowed
+    return rate_limit.count("member_mail", str(owner.company.id), MAILS).allowed
 
 
-def _change_team_member(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
+def _change_member(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
     """Remove a member, change their role, or email them again how to sign in.
 
     Refuses to leave the company without an owner.
     """
     if "again" in request.POST:
         if _may_email_member(owner):
-            email_new_member(colleague, by=owner.user)
+            tell_new_member(colleague, by=owner.user)
             messages.success(request, f"We have emailed {colleague.user.email} again.")
         else:
             messages.error(request, TOO_MANY_MAILS)
@@ -133,15 +132,15 @@ def _change_team_member(request: HttpRequest, owner: Member, colleague: Membersh
     removes = "remove" in request.POST
     form = RoleForm(request.POST)
     if not removes and not form.is_valid():
-        return _team_member_page(request, owner, colleague, form)
+        return _member_page(request, owner, colleague, form)
     company, email = owner.company, colleague.user.email
     try:
         if removes:
-            remove_team_member(company_id=company.id, membership_id=colleague.id)
+            remove_member(company_id=company.id, membership_id=colleague.id)
             messages.success(request, f"{email} removed from the team of {isolated(company.name)}.")
             return redirect("account" if colleague.user_id == owner.user.id else "team")
         role = Role(form.cleaned_data["role"])
-        change_team_role(company_id=company.id, membership_id=colleague.id, role=role)
+        change_role(company_id=company.id, membership_id=colleague.id, role=role)
         messages.success(request, f"{email} is now {role.label.lower()}.")
         return redirect("team")
     except LastOwner:
@@ -149,7 +148,7 @@ def _change_team_member(request: HttpRequest, owner: Member, colleague: Membersh
         return redirect("team_member", colleague.id)
 
 
-def _team_member_page(
+def _member_page(
     request: HttpRequest, owner: Member, colleague: Membership, form: Form
 ) -> HttpResponse:
     owners = Membership.objects.filter(company=owner.company, role=Role.OWNER)

@@ -20,12 +20,12 @@ from tasks.errors import (
 )
 
 
-def actor_of_task_action(member: Member) -> str:
+def member_actor(member: Member) -> str:
     """Return the name under which tasks record a member."""
     return f"member:{member.user.id}"
 
 
-def words_of_refused_task_action(error: TaskError | WorkError) -> str:
+def describe_refusal(error: TaskError | WorkError) -> str:
     """Describe a refusal to people."""
     match error:
         case InvalidPayload():
@@ -43,9 +43,7 @@ def words_of_refused_task_action(error: TaskError | WorkError) -> str:
     return str(error)
 
 
-def attempt_task_action(
-    form: forms.Form, act: Callable[[], object], *, field: str | None = None
-) -> bool:
+def attempt_task(form: forms.Form, act: Callable[[], object], *, field: str | None = None) -> bool:
     """Try an action and return whether it was done; add a refusal to the form or a field.
 
     Raises Http404 if the task is not the company's.
@@ -56,6 +54,6 @@ def attempt_task_action(
         raise Http404 from None
     except (TaskError, WorkError) as error:
         is_about_field = isinstance(error, InvalidPayload | PayloadTooLarge)
-        form.add_error(field if is_about_field else None, words_of_refused_task_action(error))
+        form.add_error(field if is_about_field else None, describe_refusal(error))
         return False
     return True

@@ -11,17 +11,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
-from pipeline.pages.page_urls import page_id_in_url, page_url_with
+from pipeline.pages import page_urls
+from pipeline.pages.access import current_member, for_members, form_member, require_permission
 from pipeline.pages.work import descriptions
-from pipeline.pages.work.actions import actor_of_task_action, words_of_refused_task_action
-from pipeline.pages.work.descriptions import error_details_in_line, task_rows_of
+from pipeline.pages.work.actions import describe_refusal, member_actor
+from pipeline.pages.work.descriptions import build_task_rows, error_line
 from pipeline.wording import english
 from pipeline.work.catalog import COMPANY_TYPES
-from pipeline.work.dead_letters import MOST_COUNTED, DeadLettersOfType, dead_letters_by_type
-from pipeline.work.tasks import tasks_of
+from pipeline.work.dead_letters import MOST_COUNTED, DeadLettersOfType, group_dead_letters
+from pipeline.work.tasks import read_task_page
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded, TaskError
 from tasks.models import Status
@@ -50,50 +50,50 @@ class DeadLetterGroup:
 
 @require_safe
 @for_members()
-def dead_letters_page(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the company's dead letters, or those of one type, newest first."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     key = request.GET.get("type")
-    page = tasks_of(
+    page = read_task_page(
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=page_id_in_url(request, "after"),
+        after=page_urls.read_id(request, "after"),
         limit=SHOWN,
     )
     groups = [
         DeadLetterGroup(
             each,
             descriptions.describe_task_type(each.key),
-            error_details_in_line(each.newest_error),
+            error_line(each.newest_error),
         )
-        for each in dead_letters_by_type(member.company.id)
+        for each in group_dead_letters(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
     context: dict[str, Any] = {
         "tab": "dead",
         "groups": groups,
-        "rows": task_rows_of(member.company.id, page.rows, database_now()),
+        "rows": build_task_rows(member.company.id, page.rows, instants.now()),
         "type": key or "",
         "type_title": descriptions.describe_task_type(key or ""),
-        "next_url": page_url_with(request, after=last) if last else "",
-        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": page_urls.change_query(request, after=last) if last else "",
+        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/dead_letters.html", context)
 
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
+def replay_type(request: HttpRequest) -> HttpResponse:
     """Run all dead letters of a type again."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    member = require_permission(form_member(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
         raise Http404
     try:
-        count = dead_letters.replay_dead_letters(
+        count = dead_letters.replay_type(
             key,
-            actor=actor_of_task_action(member),
+            actor=member_actor(member),
             limit=dead_letters.MOST_AT_ONCE,
             owner_id=member.company.id,
             confirmed="confirmed" in request.POST,
@@ -108,24 +108,24 @@ def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def act_on_ticked_dead_letters(request: HttpRequest) -> HttpResponse:
+def handle_ticked(request: HttpRequest) -> HttpResponse:
     """Run the ticked dead letters again or discard them; name those for which this failed."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
-    acts = {"replay": dead_letters.replay_dead_letter, "discard": dead_letters.discard_dead_letter}
+    member = require_permission(form_member(request), Action.MANAGE_TASKS)
+    acts = {"replay": dead_letters.replay, "discard": dead_letters.discard}
     act = acts.get(request.POST.get("do", ""))
     if act is None:
         raise Http404
     done, refused = 0, set()
     for text in request.POST.getlist("task")[:SHOWN]:
         try:
-            act(UUID(text), actor=actor_of_task_action(member), owner_id=member.company.id)
+            act(UUID(text), actor=member_actor(member), owner_id=member.company.id)
         except ValueError:
             continue
         except TaskError as error:
-            refused.add(words_of_refused_task_action(error))
+            refused.add(describe_refusal(error))
         else:
             done += 1
-    what = "queued to run again" if act is dead_letters.replay_dead_letter else "discarded"
+    what = "queued to run again" if act is dead_letters.replay else "discarded"
     for reason in sorted(refused):
         messages.error(request, reason)
     if done or not refused:

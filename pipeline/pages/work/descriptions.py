@@ -17,8 +17,8 @@ from django.urls import reverse
 from pipeline.wording.english import count, isolated, short_duration
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from pipeline.work.catalog import COMPANY_TYPES
-from pipeline.work.start import Subjects, subjects_of
-from pipeline.work.tasks import names_of_task_actors
+from pipeline.work.start import Subjects, find_subjects
+from pipeline.work.tasks import actor_names
 from tasks.models import Status, Task
 from tasks.registry import TaskSpec
 
@@ -195,28 +195,28 @@ class Failure(NamedTuple):
     traceback: str
 
 
-def error_details_of(errors: list[Mapping[str, Any]]) -> list[Failure]:
+def describe_failures(errors: list[Mapping[str, Any]]) -> list[Failure]:
     """Return every error of a task, newest first."""
     return [
         Failure(
             int(error.get("attempt") or 0),
-            error_details_in_line(error),
-            error_without_paths(str(error.get("traceback") or "")).strip(),
+            error_line(error),
+            shorten_paths(str(error.get("traceback") or "")).strip(),
         )
         for error in reversed(errors)
     ]
 
 
-def error_details_in_line(error: Mapping[str, Any] | None) -> str:
+def error_line(error: Mapping[str, Any] | None) -> str:
     """Return an error in one line, like "ValueError: no such week"."""
     given = error or {}
     name = str(given.get("class") or "Error").rpartition(".")[2]
-    message = " ".join(error_without_paths(str(given.get("message") or "")).split())
+    message = " ".join(shorten_paths(str(given.get("message") or "")).split())
     line = f"{name}: {message}" if message else name
     return line if len(line) <= LINE else line[: LINE - 1] + "…"
 
 
-def error_without_paths(text: str) -> str:
+def shorten_paths(text: str) -> str:
     """Shorten paths in a text, relative to the product or a library."""
 
     def shorten_error_path(found: re.Match[str]) -> str:
@@ -291,15 +291,15 @@ class TaskRow:
         return self.task.status in (Status.PENDING, Status.RUNNING)
 
 
-def task_rows_of(
+def build_task_rows(
     company_id: UUID, tasks: Sequence[Task], now: datetime, *, paused: Collection[str] = ()
 ) -> list[TaskRow]:
     """Describe tasks of a company, in their order, with at most five queries.
 
     `paused` names the types that start no tasks now.
     """
-    subjects = subjects_of(company_id, tasks)
-    actors = names_of_task_actors({task.producer for task in tasks})
+    subjects = find_subjects(company_id, tasks)
+    actors = actor_names({task.producer for task in tasks})
     return [_task_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
 
 
@@ -327,7 +327,7 @@ def _task_row(
         who=who,
         progress=describe_task_progress(task),
         result=describe_task_result(task) if task.status == Status.SUCCEEDED else "",
-        error=error_details_in_line(task.errors[-1]) if task.errors else "",
+        error=error_line(task.errors[-1]) if task.errors else "",
         link=_task_row_link(task, subjects),
         now=now,
         is_held=task.status == Status.PENDING and task.type.key in paused,

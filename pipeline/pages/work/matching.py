@@ -11,33 +11,34 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, for_members, member_of_sent_form, require_access
-from pipeline.pages.work.actions import actor_of_task_action
-from pipeline.pages.work.tasks import FILTERS, filter_of_tasks
-from pipeline.work.tasks import MOST_CANCELLED, tasks_to_cancel
+from pipeline.pages.access import Member, for_members, form_member, require_permission
+from pipeline.pages.work import tasks
+from pipeline.pages.work.actions import member_actor
+from pipeline.pages.work.tasks import FILTERS
+from pipeline.work.tasks import MOST_CANCELLED, find_cancellable
 from tasks import control
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TASKS)
-def cancel_matching(request: HttpRequest) -> HttpResponse:
+def cancel(request: HttpRequest) -> HttpResponse:
     """Ask before cancelling the waiting and running tasks that match; on POST, cancel them.
 
     Tasks that were created after the question are left alone.
     """
-    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    member = require_permission(form_member(request), Action.MANAGE_TASKS)
     company_id = member.company.id
     if request.method == "POST":
         try:
             newest = UUID(request.POST.get("newest", ""))
         except ValueError:
             raise Http404 from None
-        ids = tasks_to_cancel(company_id, **filter_of_tasks(request.POST), newest=newest)
-        cancelled = _cancel_in_batches(ids, member)
+        ids = find_cancellable(company_id, **tasks.parse_filter(request.POST), newest=newest)
+        cancelled = _cancel_batches(ids, member)
         done = ngettext("%(count)d task cancelled.", "%(count)d tasks cancelled.", cancelled)
         messages.success(request, done % {"count": cancelled})
         return redirect("work")
-    ids = tasks_to_cancel(company_id, **filter_of_tasks(request.GET), newest=None)
+    ids = find_cancellable(company_id, **tasks.parse_filter(request.GET), newest=None)
     context = {
         "member": member,
         "count": len(ids),
@@ -49,9 +50,9 @@ def cancel_matching(request: HttpRequest) -> HttpResponse:
     return render(request, "background/cancel_matching.html", context)
 
 
-def _cancel_in_batches(ids: list[UUID], member: Member) -> int:
+def _cancel_batches(ids: list[UUID], member: Member) -> int:
     """Cancel tasks, each batch in a transaction, and return how many were still to be cancelled."""
-    actor, size = actor_of_task_action(member), control.MOST_AT_ONCE
+    actor, size = member_actor(member), control.MOST_AT_ONCE
     return sum(
         control.cancel_many(ids[n : n + size], actor=actor, owner_id=member.company.id)
         for n in range(0, len(ids), size)

@@ -23,40 +23,28 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from uuid_utils.compat import uuid7
 
 from applicants.forms import NameField
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.permissions import Action
+from pipeline.pages import page_urls
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
 )
 from pipeline.pages.forms import QUIET_PREVIEW, PlainForm, TimeZoneField
-from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.pages.work import descriptions
-from pipeline.pages.work.actions import (
-    actor_of_task_action,
-    attempt_task_action,
-    words_of_refused_task_action,
-)
-from pipeline.pages.work.descriptions import FORMATS, describe_task_type, task_rows_of
+from pipeline.pages.work.actions import attempt_task, describe_refusal, member_actor
+from pipeline.pages.work.descriptions import FORMATS, build_task_rows, describe_task_type
 from pipeline.wording.english import isolated
-from pipeline.work.catalog import is_switched_off_in_catalog
-from pipeline.work.schedules import (
-    Plan,
-    change_company_schedule,
-    create_company_schedule,
-    delete_company_schedule,
-    run_schedule_now,
-    schedule_of_company,
-    schedules_of_company,
-    tasks_of_schedule,
-)
-from pipeline.work.start import WorkError, job_subject_choices, subjects_of_payloads
+from pipeline.work import schedules
+from pipeline.work.catalog import is_switched_off
+from pipeline.work.schedules import Plan
+from pipeline.work.start import WorkError, find_payload_subjects, job_subject_choices
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
-from tasks.scheduling.schedules import next_times_of_schedule
+from tasks.scheduling.schedules import next_times
 
 # Indexed by the number of the day in a cron expression.
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
@@ -75,7 +63,7 @@ _WORKDAYS = "1-5"
 _LAST_HOUR, _LAST_MINUTE = 23, 59
 
 
-def cron_of_rhythm(rhythm: str, at: time, day: int) -> str:
+def write_cron(rhythm: str, at: time, day: int) -> str:
     """Return the five fields of a rhythm other than `cron`; hourly uses only the minute."""
     hour = "*" if rhythm == "hourly" else str(at.hour)
     date = "1" if rhythm == "monthly" else "*"
@@ -83,8 +71,8 @@ def cron_of_rhythm(rhythm: str, at: time, day: int) -> str:
     return f"{at.minute} {hour} {date} * {days}"
 
 
-def rhythm_of_cron(cron: str) -> tuple[str, time, int] | None:
-    """Return the rhythm, time and day for which `cron_of_rhythm` gives this expression, or None."""
+def parse_rhythm(cron: str) -> tuple[str, time, int] | None:
+    """Return the rhythm, time and day for which `write_cron` gives this expression, or None."""
     fields = cron.split()
     if len(fields) != 5 or not fields[0].isdigit() or int(fields[0]) > _LAST_MINUTE:
         return None
@@ -94,14 +82,14 @@ def rhythm_of_cron(cron: str) -> tuple[str, time, int] | None:
         return None
     at = time(int(hour), int(fields[0]))
     for rhythm in RHYTHMS:
-        if rhythm != "cron" and cron_of_rhythm(rhythm, at, day).split() == fields:
+        if rhythm != "cron" and write_cron(rhythm, at, day).split() == fields:
             return rhythm, at, day
     return None
 
 
 def describe_cron(cron: str) -> str:
     """Describe a schedule, like "Every Monday at 08:00"; empty for other shapes."""
-    if found := rhythm_of_cron(cron):
+    if found := parse_rhythm(cron):
         rhythm, at, day = found
         if rhythm == "hourly":
             return f"Every hour, {at.minute} minutes past" if at.minute else "Every hour"
@@ -178,7 +166,7 @@ class ScheduleForm(PlainForm):
     ) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        keys = [key for key in TASK_TYPES if not is_switched_off_in_catalog(key)]
+        keys = [key for key in TASK_TYPES if not is_switched_off(key)]
         if type_key and type_key not in keys:
             keys.append(type_key)
         fields["type"].choices = [(key, describe_task_type(key)) for key in keys]
@@ -205,7 +193,7 @@ class ScheduleForm(PlainForm):
         if rhythm == "cron":
             return (given["cron"], zone) if given.get("cron") else None
         at = given.get("at")
-        return (cron_of_rhythm(rhythm, at, int(given.get("day") or 1)), zone) if at else None
+        return (write_cron(rhythm, at, int(given.get("day") or 1)), zone) if at else None
 
     def plan(self, before: Schedule | None = None) -> Plan:
         """Return the plan. The form must be valid; values it does not ask for stay as before."""
@@ -237,10 +225,10 @@ class ScheduleForm(PlainForm):
             self.errors.pop(name, None)
 
 
-def initial_schedule_form(schedule: Schedule) -> dict[str, Any]:
+def initial_values(schedule: Schedule) -> dict[str, Any]:
     """Return the form's values for a schedule."""
     payload = schedule.payload if isinstance(schedule.payload, dict) else {}
-    found = rhythm_of_cron(schedule.cron)
+    found = parse_rhythm(schedule.cron)
     when: dict[str, Any] = {"rhythm": "cron", "cron": schedule.cron}
     if found:
         when = {"rhythm": found[0], "at": found[1], "day": str(found[2])}
@@ -254,7 +242,7 @@ def initial_schedule_form(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def initial_new_schedule_form() -> dict[str, Any]:
+def initial_new_values() -> dict[str, Any]:
     """Return the form's values for a new schedule, in the reader's time zone."""
     return {"schedule_id": uuid7(), "zone": timezone.get_current_timezone_name()}
 
@@ -278,24 +266,24 @@ class ScheduleRow:
 
 @require_safe
 @for_members()
-def schedules(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List the company's schedules with their next runs."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
-    page = schedules_of_company(
-        member.company.id, after=page_id_in_url(request, "after"), limit=SHOWN
+    member = require_permission(current_member(request), Action.READ_COMPANY)
+    page = schedules.read_page(
+        member.company.id, after=page_urls.read_id(request, "after"), limit=SHOWN
     )
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",
-        "schedules": _rows_of_schedules(member.company.id, page.rows),
-        "next_url": page_url_with(request, after=last) if last else "",
-        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+        "schedules": _describe_rows(member.company.id, page.rows),
+        "next_url": page_urls.change_query(request, after=last) if last else "",
+        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/schedules.html", context)
 
 
-def _rows_of_schedules(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
-    subjects = subjects_of_payloads(company_id, [row.payload for row in rows])
+def _describe_rows(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
+    subjects = find_payload_subjects(company_id, [row.payload for row in rows])
     return [
         ScheduleRow(
             row,
@@ -308,71 +296,69 @@ def _rows_of_schedules(company_id: UUID, rows: list[Schedule]) -> list[ScheduleR
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
-def new_schedule(request: HttpRequest) -> HttpResponse:
+def new(request: HttpRequest) -> HttpResponse:
     """Create a schedule; preview its next five runs."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
-    form = _form_of_edited_schedule(request, member, initial_new_schedule_form())
+    member = require_permission(form_member(request), Action.MANAGE_SCHEDULES)
+    form = _edited_form(request, member, initial_new_values())
 
     def create_schedule_from_form() -> object:
-        return create_company_schedule(
+        return schedules.create(
             company_id=member.company.id,
             plan=form.plan(),
             schedule_id=form.cleaned_data["schedule_id"],
-            actor=actor_of_task_action(member),
+            actor=member_actor(member),
         )
 
-    if _is_schedule_saved(request, form, create_schedule_from_form):
+    if _is_saved(request, form, create_schedule_from_form):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” created.")
         return redirect("schedules")
-    return _page_of_edited_schedule(request, form, None)
+    return _render_form(request, form, None)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
-def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+def edit(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Edit a schedule; preview its next five runs."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
-    schedule = schedule_of_company(member.company.id, schedule_id)
-    form = _form_of_edited_schedule(request, member, initial_schedule_form(schedule))
+    member = require_permission(form_member(request), Action.MANAGE_SCHEDULES)
+    schedule = schedules.read(member.company.id, schedule_id)
+    form = _edited_form(request, member, initial_values(schedule))
 
     def change_schedule_from_form() -> object:
         plan = asdict(form.plan(schedule))
         # Only what changed: a schedule whose times stay keeps its next run.
         changes = {name: value for name, value in plan.items() if value != getattr(schedule, name)}
-        return change_company_schedule(
+        return schedules.change(
             company_id=member.company.id,
             schedule_id=schedule.id,
             changes=changes,
-            actor=actor_of_task_action(member),
+            actor=member_actor(member),
         )
 
-    if _is_schedule_saved(request, form, change_schedule_from_form):
+    if _is_saved(request, form, change_schedule_from_form):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” saved.")
         return redirect("schedules")
-    return _page_of_edited_schedule(request, form, schedule)
+    return _render_form(request, form, schedule)
 
 
-def _form_of_edited_schedule(
-    request: HttpRequest, member: Member, initial: dict[str, Any]
-) -> ScheduleForm:
+def _edited_form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:
     jobs = job_subject_choices(member.company.id, and_this=str(initial.get("job") or ""))
     given = request.POST if request.method == "POST" else None
     return ScheduleForm(given, initial=initial, jobs=jobs, type_key=initial.get("type"))
 
 
-def _is_schedule_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
+def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
     """Save if the form asks for it, and return whether it was saved. Errors are on the form."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return False
     try:
-        next_times_of_schedule(*(form.times or ("", "")), 1)
+        next_times(*(form.times or ("", "")), 1)
     except BadSchedule:
         form.add_error("cron", NO_TIME)
         return False
-    return attempt_task_action(form, save)
+    return attempt_task(form, save)
 
 
-def _page_of_edited_schedule(
+def _render_form(
     request: HttpRequest, form: ScheduleForm, schedule: Schedule | None
 ) -> HttpResponse:
     asked = request.method == "POST" and "preview" in request.POST
@@ -381,7 +367,7 @@ def _page_of_edited_schedule(
     runs: list[datetime] = []
     cron, zone = form.times or ("", "")
     try:
-        runs = next_times_of_schedule(cron, zone) if cron else []
+        runs = next_times(cron, zone) if cron else []
     except BadSchedule:
         cron, zone = "", ""
         if form.is_bound and "cron" not in form.errors:
@@ -403,19 +389,19 @@ def _page_of_edited_schedule(
 
 @require_POST
 @for_members(Action.MANAGE_SCHEDULES)
-def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+def switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Switch a schedule on or off."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
+    member = require_permission(form_member(request), Action.MANAGE_SCHEDULES)
     on = request.POST.get("enabled") == "yes"
     try:
-        changed = change_company_schedule(
+        changed = schedules.change(
             company_id=member.company.id,
             schedule_id=schedule_id,
             changes={"enabled": on},
-            actor=actor_of_task_action(member),
+            actor=member_actor(member),
         )
     except TaskError as error:
-        messages.error(request, words_of_refused_task_action(error))
+        messages.error(request, describe_refusal(error))
     else:
         state = "on" if on else "off"
         messages.success(request, f"Schedule “{isolated(changed.name)}” switched {state}.")
@@ -424,17 +410,17 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
-def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+def delete(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete a schedule."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
-    schedule = schedule_of_company(member.company.id, schedule_id)
+    member = require_permission(form_member(request), Action.MANAGE_SCHEDULES)
+    schedule = schedules.read(member.company.id, schedule_id)
     if request.method == "GET":
-        [shown] = _rows_of_schedules(member.company.id, [schedule])
+        [shown] = _describe_rows(member.company.id, [schedule])
         return render(request, "background/schedule_delete.html", {"shown": shown})
-    delete_company_schedule(
+    schedules.delete(
         company_id=member.company.id,
         schedule_id=schedule_id,
-        actor=actor_of_task_action(member),
+        actor=member_actor(member),
     )
     messages.success(request, f"Schedule “{isolated(schedule.name)}” deleted.")
     return redirect("schedules")
@@ -442,40 +428,40 @@ def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 @require_safe
 @for_members()
-def schedule_history(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+def show_history(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Show the last tasks of a schedule, with a button that starts it now."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
-    schedule = schedule_of_company(member.company.id, schedule_id)
-    [shown] = _rows_of_schedules(member.company.id, [schedule])
-    tasks = tasks_of_schedule(schedule, limit=HISTORY_SHOWN)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
+    schedule = schedules.read(member.company.id, schedule_id)
+    [shown] = _describe_rows(member.company.id, [schedule])
+    tasks = schedules.read_tasks(schedule, limit=HISTORY_SHOWN)
     context = {
         "tab": "schedules",
         "shown": shown,
         "once": uuid4(),
         "may_run": member.may(Action.MANAGE_SCHEDULES),
-        "rows": task_rows_of(member.company.id, tasks, database_now()),
+        "rows": build_task_rows(member.company.id, tasks, instants.now()),
     }
     return render(request, "background/schedule_history.html", context)
 
 
 @require_POST
 @for_members(Action.MANAGE_SCHEDULES)
-def run_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+def run_now(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Start a schedule's task now."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
+    member = require_permission(form_member(request), Action.MANAGE_SCHEDULES)
     try:
         once = UUID(request.POST.get("once", ""))
     except ValueError:
         once = uuid4()
     try:
-        run_schedule_now(
+        schedules.run_now(
             company_id=member.company.id,
             schedule_id=schedule_id,
             once=once,
-            producer=actor_of_task_action(member),
+            producer=member_actor(member),
         )
     except (TaskError, WorkError) as error:
-        messages.error(request, words_of_refused_task_action(error))
+        messages.error(request, describe_refusal(error))
     else:
         messages.success(request, "Started. Its next time stays as it is.")
     return redirect("schedule_history", schedule_id=schedule_id)

@@ -17,58 +17,49 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.permissions import Action
+from pipeline.pages import page_urls
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
     switch_current_member,
 )
 from pipeline.pages.live_page import live_page
-from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.pages.work import descriptions
-from pipeline.pages.work.actions import (
-    actor_of_task_action,
-    attempt_task_action,
-    words_of_refused_task_action,
-)
+from pipeline.pages.work.actions import attempt_task, describe_refusal, member_actor
 from pipeline.pages.work.descriptions import (
     LATE,
+    build_task_rows,
+    describe_failures,
     describe_task_seconds,
-    error_details_of,
     fold_equal_task_rows,
     task_row_changes_soon,
-    task_rows_of,
 )
 from pipeline.pages.work.forms import SleepTaskForm, TaskPayloadForm
-from pipeline.pages.work.run_charts import run_charts
+from pipeline.pages.work.run_charts import draw_run_charts
 from pipeline.selectors.pages import Page
 from pipeline.wording.task_words import TASK_EVENT_WORDS, TASK_STATUS_WORDS
 from pipeline.work.catalog import COMPANY_TYPES, catalogued_company_types, paused_catalogued_types
 from pipeline.work.start import TaskRequest, ids_not_owned, start_tasks
 from pipeline.work.tasks import (
     RecentlyDone,
+    actor_names,
     count_recently_done_tasks,
-    last_task_event_id,
-    names_of_task_actors,
-    running_tasks,
-    task_events_for_people,
-    tasks_of,
+    last_event_id,
+    read_running_tasks,
+    read_shown_events,
+    read_task_page,
     worker_mark,
 )
-from tasks import control, dead_letters
+from tasks import control, dead_letters, stats
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
 from tasks.models import EventKind, Status, Task, TaskEvent
 from tasks.payloads import redact_payload
-from tasks.stats import (
-    owner_oldest_age_seconds,
-    owner_recent_runs,
-    owner_task_counts,
-    site_workers_alive,
-)
+from tasks.stats import owner_oldest_age_seconds, owner_recent_runs, site_workers_alive
 
 PEOPLE = ("member", "key")  # prefixes of actors that are not workers
 
@@ -83,7 +74,7 @@ class HistoryEntry:
     event: TaskEvent
 
 
-def task_history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
+def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
     """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == EventKind.EMITTED:
@@ -91,7 +82,7 @@ def task_history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEn
         return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
     title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "someone")
-    return HistoryEntry(title, _task_history_sentence(event, data, who), tone, event)
+    return HistoryEntry(title, _history_sentence(event, data, who), tone, event)
 
 
 _FIXED: dict[str, str] = {
@@ -106,7 +97,7 @@ _BY_PEOPLE = (
 )
 
 
-def _task_history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
+def _history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
     by_hand = event.actor.partition(":")[0] in PEOPLE
     if event.kind in _FIXED:
         return _FIXED[event.kind]
@@ -114,10 +105,10 @@ def _task_history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) 
         return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
     if event.kind == EventKind.DISCARDED:
         return f"By {who}." if by_hand else "The task reported that it is no longer needed."
-    return _task_history_of_a_run(event, data, who if by_hand else "")
+    return _run_sentence(event, data, who if by_hand else "")
 
 
-def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any], by_hand: str) -> str:
+def _run_sentence(event: TaskEvent, data: Mapping[str, Any], by_hand: str) -> str:
     match event.kind:
         case EventKind.STARTED:
             worker = worker_mark(event.actor)
@@ -193,23 +184,23 @@ class OverviewSnapshot:
 def overview(request: HttpRequest) -> HttpResponse:
     """List the company's tasks; start a test task on POST."""
     if request.method == "POST":
-        return _start_from_overview(request)
-    member = require_access(current_member(request), Action.READ_COMPANY)
+        return _start_new(request)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     return _overview_page(request, member, SleepTaskForm(initial={"seconds": 20}))
 
 
-def _start_from_overview(request: HttpRequest) -> HttpResponse:
-    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+def _start_new(request: HttpRequest) -> HttpResponse:
+    member = require_permission(form_member(request), Action.MANAGE_TASKS)
     form = SleepTaskForm(request.POST)
 
     def start_overview_task() -> object:
         return start_tasks(
             company_id=member.company.id,
-            producer=actor_of_task_action(member),
+            producer=member_actor(member),
             requests=[TaskRequest("demo.sleep", form.payload())],
         )
 
-    if not form.is_valid() or not attempt_task_action(form, start_overview_task):
+    if not form.is_valid() or not attempt_task(form, start_overview_task):
         return _overview_page(request, member, form, status=422)
     if "demo.sleep" in paused_catalogued_types(member.company.id):
         waits = "Test task created. It waits because its type is paused under Types."
@@ -224,18 +215,18 @@ def _overview_page(
     request: HttpRequest, member: Member, form: SleepTaskForm, *, status: int = 200
 ) -> HttpResponse:
     company_id = member.company.id
-    chosen = filter_of_tasks(request.GET)
+    chosen = parse_filter(request.GET)
     snapshot = OverviewSnapshot(
-        counts={str(each): count for each, count in owner_task_counts(company_id).items()},
+        counts={str(each): count for each, count in stats.owner_counts(company_id).items()},
         oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
-        running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
+        running=read_running_tasks(company_id, limit=RUNNING_SHOWN + 1),
         recent=count_recently_done_tasks(company_id),
         workers=site_workers_alive(),
         paused=paused_catalogued_types(company_id),
-        page=tasks_of(
+        page=read_task_page(
             company_id,
             **chosen,
-            after=page_id_in_url(request, "after"),
+            after=page_urls.read_id(request, "after"),
             limit=TASKS_SHOWN,
         ),
     )
@@ -259,7 +250,7 @@ class TaskFilter(TypedDict):
     search: str
 
 
-def filter_of_tasks(given: QueryDict) -> TaskFilter:
+def parse_filter(given: QueryDict) -> TaskFilter:
     """Return the filter in a URL or a form, each part empty unless valid."""
     status, key = given.get("status"), given.get("type")
     return {
@@ -274,9 +265,9 @@ def _overview_context(
 ) -> dict[str, Any]:
     shown = snapshot.running[:RUNNING_SHOWN]
     tasks = [*shown, *snapshot.page.rows]
-    rows = task_rows_of(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
+    rows = build_task_rows(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
     last = snapshot.page.rows[-1] if snapshot.page.more else None
-    chosen = filter_of_tasks(request.GET)
+    chosen = parse_filter(request.GET)
     return {
         "member": member,
         "tab": "work",
@@ -286,7 +277,7 @@ def _overview_context(
         "snapshot": snapshot,
         "now": snapshot.recent.now,
         "poll_seconds": POLL_SECONDS,
-        "charts": run_charts(owner_recent_runs(member.company.id)),
+        "charts": draw_run_charts(owner_recent_runs(member.company.id)),
         "running": rows[: len(shown)],
         "more_run": len(snapshot.running) > len(shown),
         "rows": fold_equal_task_rows(rows[len(shown) :]),
@@ -298,8 +289,10 @@ def _overview_context(
         "demo_is_on": settings.DEMO_TASKS,
         "filtered": any(chosen.values()),
         "cancel_query": urlencode({n: v for n, v in request.GET.items() if n in FILTERS}),
-        "next_url": page_url_with(request, after=last.id) if snapshot.page.more and last else "",
-        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": page_urls.change_query(request, after=last.id)
+        if snapshot.page.more and last
+        else "",
+        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
 
 
@@ -310,7 +303,7 @@ EVENTS_SHOWN = 100
 CALM_POLL_SECONDS = 30  # while the task cannot change by itself
 
 
-def requested_task(
+def read_requested(
     request: HttpRequest, task_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Task]:
     """Return a task of one of the member's companies. Raises Http404, PermissionDenied."""
@@ -321,21 +314,21 @@ def requested_task(
     member = switch_current_member(request, found.owner_id) if found.owner_id else None
     if member is None:
         raise Http404
-    return require_access(member, action), found
+    return require_permission(member, action), found
 
 
 @require_safe
 @for_members()
-def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
+def show(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Show a task; the page updates itself."""
-    member, found = requested_task(request, task_id)
-    now = database_now()
+    member, found = read_requested(request, task_id)
+    now = instants.now()
     is_moving = task_row_changes_soon(found, now)
     step = int(now.timestamp()) // (POLL_SECONDS if is_moving else CALM_POLL_SECONDS)
     paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
     state = (
-        last_task_event_id(found.id),
+        last_event_id(found.id),
         found.status,
         found.progress,
         is_held,
@@ -345,32 +338,32 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
         request,
         "background/task.html",
         "background/_task.html",
-        build=lambda: _task_page_context(request, member, found, now, paused),
+        build=lambda: _page_context(request, member, found, now, paused),
         tag=str(state),
     )
 
 
-def _task_page_context(
+def _page_context(
     request: HttpRequest, member: Member, found: Task, now: datetime, paused: set[str]
 ) -> dict[str, Any]:
     given = request.GET.get("events", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
-    events = task_events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
-    actors = names_of_task_actors({event.actor for event in events.rows})
+    events = read_shown_events(found.id, after=after, limit=EVENTS_SHOWN)
+    actors = actor_names({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
-    [row] = task_rows_of(member.company.id, [found], now, paused=paused)
+    [row] = build_task_rows(member.company.id, [found], now, paused=paused)
     is_dead, manages = found.status == Status.DEAD, member.may(Action.MANAGE_TASKS)
     return {
         "member": member,
         "task": found,
         "row": row,
         "about": descriptions.describe_task_type(found.type.key),
-        "payload": _task_page_json(redact_payload(found.type.schema, found.payload)),
-        "result": _task_page_json(found.result) if found.result is not None else "",
-        "failures": error_details_of(found.errors),
-        "history": [task_history_entry(event, actors) for event in events.rows],
-        "next_url": page_url_with(request, events=last) if last else "",
-        "first_url": page_url_with(request, events=None) if after else "",
+        "payload": _pretty_json(redact_payload(found.type.schema, found.payload)),
+        "result": _pretty_json(found.result) if found.result is not None else "",
+        "failures": describe_failures(found.errors),
+        "history": [history_entry(event, actors) for event in events.rows],
+        "next_url": page_urls.change_query(request, events=last) if last else "",
+        "first_url": page_urls.change_query(request, events=None) if after else "",
         "poll_seconds": POLL_SECONDS if task_row_changes_soon(found, now) else CALM_POLL_SECONDS,
         "now": now,
         "may": {
@@ -381,21 +374,19 @@ def _task_page_context(
     }
 
 
-def _task_page_json(value: Any) -> str:
+def _pretty_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
+def cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Cancel a waiting or running task."""
-    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = read_requested(request, task_id, Action.MANAGE_TASKS)
     try:
-        now = control.cancel(
-            found.id, actor=actor_of_task_action(member), owner_id=member.company.id
-        )
+        now = control.cancel(found.id, actor=member_actor(member), owner_id=member.company.id)
     except WrongStatus as error:
-        messages.error(request, words_of_refused_task_action(error))
+        messages.error(request, describe_refusal(error))
     else:
         stopped = "Task cancelled." if now is Status.CANCELLED else "You asked this task to stop."
         messages.success(request, stopped)
@@ -404,11 +395,11 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def task_run_now(request: HttpRequest, task_id: UUID) -> HttpResponse:
+def run_now(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Retry a task now that waits for its retry."""
-    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = read_requested(request, task_id, Action.MANAGE_TASKS)
     try:
-        control.run_now(found.id, actor=actor_of_task_action(member), owner_id=member.company.id)
+        control.run_now(found.id, actor=member_actor(member), owner_id=member.company.id)
     except WrongStatus:
         messages.error(request, _("This task no longer waits for a retry."))
     else:
@@ -418,20 +409,20 @@ def task_run_now(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
+def replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Run a dead letter again, unchanged."""
-    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = read_requested(request, task_id, Action.MANAGE_TASKS)
     try:
-        dead_letters.replay_dead_letter(
+        dead_letters.replay(
             found.id,
-            actor=actor_of_task_action(member),
+            actor=member_actor(member),
             owner_id=member.company.id,
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
         messages.error(request, "Confirm that you want to run this task again.")
     except WrongStatus as error:
-        messages.error(request, words_of_refused_task_action(error))
+        messages.error(request, describe_refusal(error))
     else:
         messages.success(request, "Task queued to run again, with all its attempts.")
     return redirect("task", task_id=found.id)
@@ -439,37 +430,37 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TASKS)
-def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
+def edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Run a dead letter again with an edited payload."""
-    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
-    shown = _task_page_json(redact_payload(found.type.schema, found.payload))
+    member, found = read_requested(request, task_id, Action.MANAGE_TASKS)
+    shown = _pretty_json(redact_payload(found.type.schema, found.payload))
     form = TaskPayloadForm(request.POST or None, initial={"payload": shown})
-    if form.is_valid() and attempt_task_action(
-        form, lambda: _replay_edited_task(request, member, found, form), field="payload"
+    if form.is_valid() and attempt_task(
+        form, lambda: _replay_edited(request, member, found, form), field="payload"
     ):
         messages.success(request, "Task queued to run again with your payload.")
         return redirect("task", task_id=found.id)
     context = {
         "form": form,
         "task": found,
-        "row": task_rows_of(member.company.id, [found], database_now())[0],
-        "failures": error_details_of(found.errors[-1:]),
+        "row": build_task_rows(member.company.id, [found], instants.now())[0],
+        "failures": describe_failures(found.errors[-1:]),
         "fields": descriptions.describe_task_fields(found.type.schema),
     }
     return render(request, "background/edit.html", context, status=422 if form.errors else 200)
 
 
-def _replay_edited_task(
+def _replay_edited(
     request: HttpRequest, member: Member, found: Task, form: TaskPayloadForm
 ) -> None:
     payload = form.cleaned_data["payload"]
     foreign = ids_not_owned(member.company.id, [(found.type.key, payload)])
     if foreign:
         raise foreign[0]
-    dead_letters.edit_and_replay_dead_letter(
+    dead_letters.edit_and_replay(
         found.id,
         payload,
-        actor=actor_of_task_action(member),
+        actor=member_actor(member),
         owner_id=member.company.id,
         confirmed=not found.type.sensitive or "confirmed" in request.POST,
     )
@@ -477,18 +468,16 @@ def _replay_edited_task(
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TASKS)
-def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
+def discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Ask for confirmation, then discard a dead letter."""
-    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = read_requested(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
-        [row] = task_rows_of(member.company.id, [found], database_now())
+        [row] = build_task_rows(member.company.id, [found], instants.now())
         return render(request, "background/discard.html", {"task": found, "row": row})
     try:
-        dead_letters.discard_dead_letter(
-            found.id, actor=actor_of_task_action(member), owner_id=member.company.id
-        )
+        dead_letters.discard(found.id, actor=member_actor(member), owner_id=member.company.id)
     except WrongStatus as error:
-        messages.error(request, words_of_refused_task_action(error))
+        messages.error(request, describe_refusal(error))
         return redirect("task", task_id=found.id)
     messages.success(request, "Task discarded.")
     return redirect("dead_letters")

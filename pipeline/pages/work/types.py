@@ -15,10 +15,10 @@ from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_of_sent_form,
-    require_access,
+    form_member,
+    require_permission,
 )
-from pipeline.pages.work.actions import actor_of_task_action
+from pipeline.pages.work.actions import member_actor
 from pipeline.pages.work.descriptions import describe_task_limits
 from pipeline.wording.english import count
 from pipeline.work.catalog import (
@@ -27,7 +27,7 @@ from pipeline.work.catalog import (
     catalogued_company_types,
     stopped_catalogued_types,
 )
-from pipeline.work.tasks import names_of_task_actors
+from pipeline.work.tasks import actor_names
 from tasks import control, registry
 from tasks.stats import owner_depth
 
@@ -60,14 +60,14 @@ class TaskTypeCard:
 
 @require_safe
 @for_members()
-def task_types(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     """List every type, and why it is paused if it is."""
-    member = require_access(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_COMPANY)
     waiting: Counter[str] = Counter()
     for (name, _priority), depth in owner_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
-    paused = control.paused_types_to_control(member.company.id)
-    actors = names_of_task_actors(set(paused.values()))
+    paused = control.paused_types(member.company.id)
+    actors = actor_names(set(paused.values()))
     stopped, broken = stopped_catalogued_types(member.company.id)
     cards = [
         TaskTypeCard(
@@ -85,10 +85,10 @@ def task_types(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
+def pause(request: HttpRequest, key: str) -> HttpResponse:
     """Pause a type for this company."""
-    member, chosen = _requested_task_type(request, key)
-    control.pause(key, actor=actor_of_task_action(member), owner_id=member.company.id)
+    member, chosen = _read_requested(request, key)
+    control.pause(key, actor=member_actor(member), owner_id=member.company.id)
     messages.success(
         request,
         f"{chosen.title} is paused. Running tasks will finish; new ones wait until you resume.",
@@ -98,17 +98,17 @@ def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
+def resume(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
-    member, chosen = _requested_task_type(request, key)
-    control.resume(key, actor=actor_of_task_action(member), owner_id=member.company.id)
+    member, chosen = _read_requested(request, key)
+    control.resume(key, actor=member_actor(member), owner_id=member.company.id)
     messages.success(request, f"{chosen.title} has resumed.")
     return redirect("work_types")
 
 
-def _requested_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
+def _read_requested(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Return the member and the type. Raises PermissionDenied, Http404."""
-    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    member = require_permission(form_member(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)
     if chosen is None:
         raise Http404

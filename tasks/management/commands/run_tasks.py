@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
+from tasks.listen import TransactionPooler, refuse_pooled_address
 from tasks.worker.options import POLL_SECONDS, Options
 from tasks.worker.process_group import ProcessGroup, end_with_starter
 from tasks.worker.worker import Worker
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         if not 1 <= options["processes"] <= MOST_PROCESSES:
             raise CommandError(f"--processes takes 1 to {MOST_PROCESSES}.")
         try:
-            refuse_to_listen_at_pooled_address()
+            refuse_pooled_address()
         except TransactionPooler as error:
             raise CommandError(str(error)) from error
         end_with_starter()

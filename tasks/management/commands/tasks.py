@@ -44,8 +44,8 @@ class Command(BaseCommand):
         verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
         newest = verbs.add_parser("list", help="newest tasks")
         newest.add_argument("--status", choices=Status.values, help="only tasks with this status")
-        _add_task_types_argument(newest)
-        _add_task_types_argument(verbs.add_parser("dead", help="dead letters, oldest first"))
+        _add_types_argument(newest)
+        _add_types_argument(verbs.add_parser("dead", help="dead letters, oldest first"))
         for verb, does in _ONE.items():
             one = verbs.add_parser(verb, help=does)
             one.add_argument("task", type=UUID, metavar="TASK_ID")
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         self._rows(list(tasks[: options["limit"]]))
 
     def _dead(self, options: dict[str, Any]) -> None:
-        self._rows(dead_letters.dead_letters(key=options["type"], limit=options["limit"]))
+        self._rows(dead_letters.read_page(key=options["type"], limit=options["limit"]))
 
     def _show(self, options: dict[str, Any]) -> None:
         task = control.find_task(options["task"])
@@ -116,23 +116,19 @@ class Command(BaseCommand):
         self.stdout.write(control.cancel(options["task"], actor=options["actor"]))
 
     def _bury(self, options: dict[str, Any]) -> None:
-        dead_letters.move_to_dead_letters(
-            options["task"], actor=options["actor"], reason=options["reason"]
-        )
+        dead_letters.add(options["task"], actor=options["actor"], reason=options["reason"])
         self.stdout.write("dead, until a person replays or discards it")
 
     def _replay(self, options: dict[str, Any]) -> None:
-        dead_letters.replay_dead_letter(
-            options["task"], actor=options["actor"], confirmed=options["confirmed"]
-        )
+        dead_letters.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
         self.stdout.write("pending")
 
     def _replay_all(self, options: dict[str, Any]) -> None:
         chosen = {name: options[name] for name in ("actor", "limit", "confirmed")}
-        self.stdout.write(f"{dead_letters.replay_dead_letters(options['type'], **chosen)} pending")
+        self.stdout.write(f"{dead_letters.replay_type(options['type'], **chosen)} pending")
 
     def _discard(self, options: dict[str, Any]) -> None:
-        dead_letters.discard_dead_letter(options["task"], actor=options["actor"])
+        dead_letters.discard(options["task"], actor=options["actor"])
         self.stdout.write("discarded")
 
     def _pause(self, options: dict[str, Any]) -> None:
@@ -171,7 +167,7 @@ _TYPES = {
 }
 
 
-def _add_task_types_argument(parser: argparse.ArgumentParser) -> None:
+def _add_types_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", help="only tasks of this type, by its key")
     parser.add_argument(
         "--limit", type=_limit_argument, default=50, help="at most this many (%(default)s)"

@@ -11,7 +11,7 @@ from pipeline.audit.receipts import issue_receipt
 from pipeline.domain import draw as rule
 from pipeline.line import settle as drawing
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import ticket_as_effect
+from pipeline.line.moves import draw_ticket
 from tests.support import factories
 from tests.support.lottery import draw, draw_in_part, draw_with_a_late_comer, lottery
 from tests.support.receipts import Folder, rewrite_log, whole_log
@@ -75,11 +75,9 @@ def test_a_place_behind_that_of_the_lot_is_named(
     def ticket(job: LockedJob, misses: int) -> tuple[int, int]:
         nonlocal first
         was_first, first = first, False
-        return (
-            (job.next_ticket + 1_000, job.seq + 1) if was_first else ticket_as_effect(job, misses)
-        )
+        return (job.next_ticket + 1_000, job.seq + 1) if was_first else draw_ticket(job, misses)
 
-    monkeypatch.setattr(drawing, "ticket_as_effect", ticket)
+    monkeypatch.setattr(drawing, "draw_ticket", ticket)
     drawn = draw(job_id)
     me = next(each for each in factories.events(job_id) if each.event == "PLACED").application_id
     assert me

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.audit.receipts import issue_receipt, sign_receipt_with_key
+from pipeline.audit.receipts import issue_receipt, sign_receipt
 from pipeline.audit.verify import verify_job
 from pipeline.models import Application, Event
 from tests.support import factories
@@ -160,9 +160,9 @@ def test_a_sandboxs_receipt_is_signed_as_a_test_and_refused(
     receipt, log = issue_receipt(mine.id), whole_log(job)
     # As before sandboxes were marked, and as if its time had come.
     unmarked = {name: value for name, value in receipt.items() if name not in ("test", "signature")}
-    old = sign_receipt_with_key(unmarked)
+    old = sign_receipt(unmarked)
     now = {"issued_at": database_now().isoformat().replace("+00:00", "Z")}
-    old_now = sign_receipt_with_key(unmarked | now)
+    old_now = sign_receipt(unmarked | now)
     folder = Folder(tmp_path)
 
     assert receipt["test"] is True
@@ -182,9 +182,7 @@ def test_a_receipt_from_before_the_mark_stays_valid(waiting: Application, tmp_pa
     slow = {"issued_at": (database_now() + timedelta(minutes=4)).isoformat()}
 
     for given in (unmarked, unmarked | slow):
-        code, said = Folder(tmp_path).verify(
-            sign_receipt_with_key(given), log=whole_log(waiting.job_id)
-        )
+        code, said = Folder(tmp_path).verify(sign_receipt(given), log=whole_log(waiting.job_id))
         assert code == 0, said
     assert receipt["test"] is False
     assert json.loads(json.dumps(receipt)) == receipt

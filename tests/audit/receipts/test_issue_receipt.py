@@ -12,8 +12,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
 from pipeline.audit import receipts
-from pipeline.audit.receipts import SHOWN, issue_receipt, opaque_id_in_draw, public_receipt_keys
-from pipeline.config.keys import former_receipt_key_from_text, receipt_key_from_text
+from pipeline.audit.receipts import SHOWN, issue_receipt, public_receipt_keys
+from pipeline.config.keys import parse_former_receipt as former_receipt_key_from_text
+from pipeline.config.keys import parse_receipt as receipt_key_from_text
+from pipeline.domain import draw
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.models import Application, Event
 from tests.support import factories
@@ -104,7 +106,7 @@ def test_the_log_of_applicants_names_nobody(seed: int) -> None:
     people = {str(each) for each in events.values_list("actor_id", flat=True) if each}
     assert len(known) > 4
     assert not [each for each in people | {str(each) for each in known} if each in text]
-    assert opaque_id_in_draw(job, min(known)) in text
+    assert draw.opaque_id(job, min(known)) in text
     assert not {"WITHDRAWN", "REMOVED", "HIRED", "reason"} & set(text.replace('"', " ").split())
     assert {name for event in events for name in event.data} <= SHOWN | LEFT_OUT
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit.receipts import issue_receipt, opaque_id_in_draw, sign_receipt_with_key
+from pipeline.audit.receipts import issue_receipt, sign_receipt
+from pipeline.domain import draw
 from pipeline.models import Application
 from tests.support import factories
 from tests.support.receipts import Folder, digest_of, whole_log
@@ -29,7 +30,7 @@ def line() -> list[Application]:
 
 def said_of(rows: Rows, who: Application) -> dict[str, Any]:
     """The last thing that the log says about a person."""
-    name = opaque_id_in_draw(who.job_id, who.id)
+    name = draw.opaque_id(who.job_id, who.id)
     return next(row for row in reversed(rows) if row["application"] == name)
 
 
@@ -134,7 +135,7 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
     """A receipt that the site signs for a made-up log."""
     kept = {k: v for k, v in issue_receipt(me.id).items() if k not in ("key", "signature")}
     shown = {"seq": len(rows), "chain_head": rows[-1]["hash"], "log_digest": digest_of(rows).hex()}
-    return sign_receipt_with_key(kept | shown)
+    return sign_receipt(kept | shown)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from pipeline.audit.receipts import issue_receipt, public_receipt_keys, sign_receipt_with_key
+from pipeline.audit.receipts import issue_receipt, public_receipt_keys, sign_receipt
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Move, ReinstatementReason
 from pipeline.line.lock import line_transaction, lock_job_of
@@ -115,7 +115,7 @@ def _sign_with_another_key(receipt: dict[str, Any]) -> dict[str, Any]:
 
     facts = {k: v for k, v in receipt.items() if k not in ("key", "signature")}
     with override_settings(RECEIPT_KEY=b"f" * 32):
-        return sign_receipt_with_key(facts)
+        return sign_receipt(facts)
 
 
 def _claim_the_key(receipt: dict[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from uuid import UUID
 
 import pytest
 
+from applicants import tokens
 from applicants.models import Applicant
-from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company, Job, Role
 from pipeline.models import Application
-from tasks.scheduling.schedules import create_schedule
+from tasks.scheduling import schedules
 from tests.faults.api.fuzzing import fuzz
 from tests.support import background_tasks, factories
 from tests.support.callers import CSRF_TOKEN, key_of, member_caller
@@ -56,7 +56,7 @@ def people(company: Company) -> list[Application]:
 
 def some_schedule(company: Company) -> UUID:
     """A schedule that never runs: there is no worker here."""
-    return create_schedule(
+    return schedules.create(
         name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
     ).id
 
@@ -67,7 +67,7 @@ def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, st
         case "company":
             return {"Authorization": f"Bearer {key_of(company.id).token}"}
         case "applicant":
-            return {"Authorization": f"Bearer {issue_token_to_applicant(person)}"}
+            return {"Authorization": f"Bearer {tokens.issue(person)}"}
         case "owner":
             cookies = member_caller(company, Role.OWNER)._client.cookies
             pairs = "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.server import server_user
+from pipeline.database.server import unprivileged_user
 
 REPLICA_PORT = 5433  # only a part of its socket's name
 
@@ -59,7 +59,7 @@ class Replica:
 
     def _run(self, program: str, *arguments: object) -> None:
         identity: dict[str, Any] = {}
-        if user := server_user():
+        if user := unprivileged_user():
             identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         done = subprocess.run(
             [str(self.binaries / program), *map(str, arguments)],

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.server import server_user
+from pipeline.database.server import unprivileged_user
 from tests.faults.database.cluster_users import clean_up
 from tests.support.commands import commands
 from tests.support.environment import ROOT
@@ -30,16 +30,16 @@ MOVE_ON = """
 import sys, django
 django.setup()
 from jobs.models import Job
-from pipeline.audit.anchors import append_anchors
+from pipeline.audit.anchors import append
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.services.joining import apply
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 job = Job.objects.filter(status="OPEN").latest("seq")
 for number in range(5):
-    person = find_or_create_applicant(f"{sys.argv[1]}{number}@example.org")
+    person = find_or_create_person(f"{sys.argv[1]}{number}@example.org")
     apply(job_id=job.id, applicant_id=person.id, name="Someone",
           actor=Actor(ActorKind.COMPANY, job.company_id))
-append_anchors()
+append()
 """
 EVENTS = "SELECT count(*)::int FROM pipeline_event"
 
@@ -147,7 +147,7 @@ def test_a_dump_is_restored_into_another_cluster_and_verifies(
 
 def as_server() -> tuple[dict[str, Any], pwd.struct_passwd | None]:
     """Return options of subprocess to run as the user of the server: it refuses to run as root."""
-    user = server_user()
+    user = unprivileged_user()
     return ({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}), user
 
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pipeline.database import file_locks
 from pipeline.database.cluster import Cluster
-from pipeline.database.file_locks import hold_file_lock
 from tests.faults.database.cluster_users import (
     FORKING_USER,
     PATIENCE_SECONDS,
@@ -148,7 +148,7 @@ def pretend_to_be_server(base: Path, postmaster_pid: str, process_id: int) -> No
 
 
 def test_the_lock_really_keeps_others_out(folder: Path, users: Callable[..., User]) -> None:
-    with hold_file_lock(folder / "start.lock"):
+    with file_locks.hold(folder / "start.lock"):
         waiting = users(folder)
         time.sleep(0.5)
         assert not list(folder.glob("data-*"))

@@ -33,7 +33,7 @@ import json, sys, django
 django.setup()
 from jobs.models import Job
 from pipeline.database import replica
-from pipeline.management.doctor.database_findings import database_replica_findings
+from pipeline.management.doctor.database_findings import check_replica
 
 @replica.reads_replica
 def is_there():
@@ -42,7 +42,7 @@ def is_there():
 exec(sys.argv[2])
 said = [is_there()]
 """
-ASK_DOCTOR = "said += [[each.level, each.text] for each in database_replica_findings()]\n"
+ASK_DOCTOR = "said += [[each.level, each.text] for each in check_replica()]\n"
 SAY = "print(json.dumps(said, default=str))"
 # Each of these alone must suffice; they are true of a good replica.
 MISMATCHES = """
@@ -50,10 +50,10 @@ import django
 django.setup()
 from django.db import connections
 from pipeline.database import replica
-place = replica.committed_place_for_replica()
+place = replica.committed_place()
 for other in ({}, {"system": 1}, {"timeline": 0}, {"timeline": 9}, {"hash": bytes(32)}):
     replica._Proven.starts = ("", "")
-    print(replica.state_of_replica(connections["replica"], place._replace(**other)).name)
+    print(replica.read_state(connections["replica"], place._replace(**other)).name)
 """
 # As it was: the place alone.
 NO_COMPARISON = """
@@ -64,9 +64,9 @@ NO_LOOK_BACK = "replica._is_history_shared = lambda *_: True"
 # As after a failover, before the replica has noted the new primary's timeline.
 NEW_TIMELINE = """
 from pipeline.management.doctor import database_findings
-committed = replica.committed_place_for_replica
+committed = replica.committed_place
 later = lambda: committed()._replace(timeline=committed().timeline + 1)
-replica.committed_place_for_replica = database_findings.committed_place_for_replica = later
+replica.committed_place = later
 """
 
 

@@ -219,8 +219,8 @@ print(found, *places)
 DOCTOR = """
 import dataclasses, json, django
 django.setup()
-from pipeline.management.doctor.database_findings import database_replica_findings
-found = list(database_replica_findings())
+from pipeline.management.doctor.database_findings import check_replica
+found = list(check_replica())
 print(json.dumps([{"level": each.level, "message": each.text} for each in found], default=str))
 """
 SESSION_OF_OWNER = """
@@ -234,13 +234,13 @@ CONTROL = """
 import django
 django.setup()
 from pipeline.database import replica
-replica.state_of_replica = lambda *_: replica.ReplicaState.CURRENT  # as if nobody asked
+replica.read_state = lambda *_: replica.ReplicaState.CURRENT  # as if nobody asked
 from jobs.models import Job
 from pipeline.audit.verify import replay
 import sys, uuid
 print(replay(uuid.UUID(sys.argv[1])).seq)
 """
-ASKING = CONTROL.replace("replica.state_of_replica", "_")
+ASKING = CONTROL.replace("replica.read_state", "_")
 
 
 def test_without_the_look_at_the_position_a_paused_replica_would_answer_with_the_past(

@@ -21,8 +21,8 @@ ROWS_WITH_DEADLINES = 2
 
 def fill(rows: int, people: int) -> None:
     """Make a company with one busy job for each row, and jobs whose offers nobody answers."""
-    from applicants.tokens import issue_token_to_applicant
-    from jobs.keys import create_api_key
+    from applicants import tokens
+    from jobs import keys
     from jobs.models import Scope
     from tests.support import factories
 
@@ -40,10 +40,10 @@ def fill(rows: int, people: int) -> None:
     for each in chain.from_iterable(slow):
         factories.applications(UUID(each), 2 * SLOW_SEATS)
     made = {
-        "key": create_api_key(company_id=company, name="matrix", scopes=list(Scope))[1],
+        "key": keys.create(company_id=company, name="matrix", scopes=list(Scope))[1],
         "busy": [job(SEATS) for _ in range(rows)],
         "slow": slow,
-        "tokens": [issue_token_to_applicant(factories.applicant()) for _ in range(people)],
+        "tokens": [tokens.issue(factories.applicant()) for _ in range(people)],
     }
     print(json.dumps(made))
 

@@ -12,7 +12,8 @@ from django.db.models.functions import Now
 from pipeline.domain.states import EventType
 from pipeline.management.decay_worker import DecayWorker
 from pipeline.models import Application, Heartbeat
-from pipeline.services.outage import WEB, watch_for_outage
+from pipeline.services import outage
+from pipeline.services.outage import WEB
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -58,7 +59,7 @@ def test_a_web_server_that_was_down_for_half_a_window_gives_the_time_back(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
-    watch_for_outage()
+    outage.watch()
     with serving(environment, tmp_path / "first.log", workers=1):
         eventually(lambda: Heartbeat.objects.filter(worker=WEB).exists())
     pass_without_web(offered, DAY // 2)
@@ -77,7 +78,7 @@ def test_a_web_server_that_was_down_for_half_a_window_gives_the_time_back(
 
 def test_while_it_is_down_no_deadline_passes_that_was_not_extended() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
-    watch_for_outage(WEB)
+    outage.watch(WEB)
     pass_without_web(offered, HOUR - 30)
 
     work()
@@ -91,7 +92,7 @@ def test_while_it_is_down_no_deadline_passes_that_was_not_extended() -> None:
 
 def test_an_offer_is_extended_once_however_long_it_is_down() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
-    watch_for_outage(WEB)
+    outage.watch(WEB)
     for _ in range(2):
         pass_without_web(offered, HOUR - 20)
         work()
@@ -105,7 +106,7 @@ def test_an_offer_is_extended_once_however_long_it_is_down() -> None:
 def test_a_web_server_that_answers_extends_nothing() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
     pass_without_web(offered, HOUR - 30)
-    watch_for_outage(WEB)
+    outage.watch(WEB)
 
     work()
 
@@ -117,7 +118,7 @@ def test_a_site_without_web_servers_and_a_short_break_are_no_outage(away: timede
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
     pass_without_web(offered, HOUR - 30)
     if away:
-        watch_for_outage(WEB)
+        outage.watch(WEB)
         Heartbeat.objects.filter(worker=WEB).update(completed_at=Now() - away)
 
     work()

@@ -12,11 +12,7 @@ import pytest
 from django.db import connection
 
 from pipeline.management.doctor import address_findings
-from pipeline.management.doctor.address_findings import (
-    FORGED_ADDRESS,
-    ProbeAnswer,
-    proxy_findings_at_address,
-)
+from pipeline.management.doctor.address_findings import FORGED_ADDRESS, ProbeAnswer, check_proxies
 from pipeline.management.doctor.findings import Level
 from tests.support.commands import commands
 from tests.support.environment import ROOT, process_environment, url_of
@@ -119,7 +115,7 @@ def seen_as(settings: Any, scheme: str, address: str, *proxies: str) -> tuple[Le
     settings.TRUSTED_PROXIES = [ip_network(each) for each in proxies]
     answer = ProbeAnswer(200, {}, {}, "198.51.100.7")
     parts = address_findings.urlsplit("https://jobs.example.org")
-    finding = next(proxy_findings_at_address(parts, answer, {"scheme": scheme, "address": address}))
+    finding = next(check_proxies(parts, answer, {"scheme": scheme, "address": address}))
     return finding.level, finding.text
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskWorker
-from tasks.scheduling.schedules import create_schedule
+from tasks.scheduling import schedules
 from tests.faults.tasks.queries import SETTINGS, SHORT, let_go
 from tests.support.task_workers import StartWorker
 from tests.support.waiting import eventually
@@ -26,7 +26,7 @@ MISSED = 30
 
 def schedule(name: str, at: datetime) -> Schedule:
     """One of every hour, whose next time is this."""
-    made = create_schedule(name=name, cron=f"{at.minute} * * * *", type_key="test.noop")
+    made = schedules.create(name=name, cron=f"{at.minute} * * * *", type_key="test.noop")
     Schedule.objects.filter(id=made.id).update(next_at=at.replace(second=0, microsecond=0))
     return made
 
@@ -63,7 +63,7 @@ def test_two_schedulers_enqueue_each_time_once_though_one_is_killed(
     start_worker: StartWorker,
 ) -> None:
     made = [
-        create_schedule(name=f"s{n}", cron="* * * * *", type_key="test.noop", catch_up=True)
+        schedules.create(name=f"s{n}", cron="* * * * *", type_key="test.noop", catch_up=True)
         for n in range(20)
     ]
     for each in made:

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.db import connection, transaction
 
-from tasks.enqueue import enqueue, wake_workers_for_enqueued
+from tasks.enqueue import enqueue, wake_workers
 from tasks.models import TaskWorker
 from tests.faults.tasks.queries import SETTINGS, let_go, terminate_connections
 from tests.support.task_workers import StartWorker
@@ -37,7 +37,7 @@ def test_what_nobody_was_told_of_is_found_within_the_poll(start_worker: StartWor
             break
 
     assert status(told) == "PENDING"
-    wake_workers_for_enqueued()
+    wake_workers()
     assert eventually(lambda: status(told) == "SUCCEEDED") < 30  # of a minute
 
 

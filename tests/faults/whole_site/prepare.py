@@ -16,8 +16,8 @@ CAPACITY, SLOW_CAPACITY, SHORT_WINDOW_SECONDS = 4, 2, 60
 def main(url: str, people: int) -> None:
     """Make a company with two endpoints, a busy job, and one whose offers nobody answers."""
     django.setup()
-    from applicants.tokens import issue_token_to_applicant
-    from pipeline.webhooks.endpoints import create_webhook_endpoint
+    from applicants.tokens import issue as issue_token_to_applicant
+    from pipeline.webhooks.endpoints import create as create_webhook_endpoint
     from tests.support import factories
 
     company = factories.company().id

@@ -15,10 +15,10 @@ from typing import Any
 
 import psycopg
 
+from pipeline.database import file_locks
 from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.data_dir import make_dir_reachable
-from pipeline.database.file_locks import hold_file_lock
-from pipeline.database.server import server_user
+from pipeline.database.data_dir import make_reachable_folder
+from pipeline.database.server import unprivileged_user
 from tests.support.environment import ROOT, process_environment
 from tests.support.orphans import orphans
 from tests.support.ports import port_for_server
@@ -39,9 +39,9 @@ def copy_migrated_files(cluster: Cluster) -> None:
     """
     model = Cluster(ROOT / ".local" / "migrated_site", **cluster.conf)
     for each in (model, cluster):
-        make_dir_reachable(each.base, server_user())
+        make_reachable_folder(each.base, unprivileged_user())
     made = model.base / f"migrated-{fingerprint_of_product()}"
-    with hold_file_lock(model.base / "made.lock"):
+    with file_locks.hold(model.base / "made.lock"):
         if not made.exists():
             shutil.rmtree(model.server.data, ignore_errors=True)
             for outdated in model.base.glob("migrated-*"):

@@ -10,18 +10,11 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.figures import forecast as statements
-from pipeline.figures.forecast import (
-    FEWEST_COUNTED,
-    OLDEST_SHOWN,
-    STATEMENTS_A_DAY,
-    read_prospects_with_statements,
-    settle_forecast_statements,
-    update_forecast_statements,
-)
+from pipeline.figures.forecast import FEWEST_COUNTED, OLDEST_SHOWN, STATEMENTS_A_DAY, read_prospects
 from pipeline.models import Application, ForecastStatement, JobForecast
-from pipeline.notifications.applicants import applicant_email_facts
+from pipeline.notifications.applicants import email_facts
 from pipeline.services.jobs import pause_job
 from pipeline.services.turns import defer, pass_next
 from tests.support import factories
@@ -50,17 +43,17 @@ def line_with_history(hours: int) -> UUID:
 def known(job: UUID, **columns: Any) -> JobForecast:
     """Store a forecast, as the scheduler would."""
     positions = {str(n): [n * HOUR, 2 * n * HOUR, 40] for n in range(1, 6)}
-    values = {"seq": 1, "made_at": database_now(), "positions": positions} | columns
+    values = {"seq": 1, "made_at": instants.now(), "positions": positions} | columns
     return JobForecast.objects.update_or_create(job_id=job, defaults=values)[0]
 
 
 def test_a_forecast_is_made_from_the_history_and_stated_once_a_day() -> None:
     job = line_with_history(26)
 
-    first = update_forecast_statements()
-    second = update_forecast_statements()
+    first = statements.update_statements()
+    second = statements.update_statements()
 
-    forecast = read_prospects_with_statements({job: 2})[job].forecast
+    forecast = read_prospects({job: 2})[job].forecast
     assert HOUR <= forecast.half <= forecast.most <= 2 * HOUR + 60
     assert forecast.offers >= 20
     assert (first["stated"], second["stated"]) == (3, 0)
@@ -70,19 +63,19 @@ def test_a_forecast_is_made_from_the_history_and_stated_once_a_day() -> None:
 def test_an_old_forecast_is_not_shown() -> None:
     job = factories.job()
     known(job, positions={"1": [HOUR, HOUR, 40]})
-    assert read_prospects_with_statements({job: 1})
+    assert read_prospects({job: 1})
 
-    JobForecast.objects.update(made_at=database_now() - OLDEST_SHOWN)
+    JobForecast.objects.update(made_at=instants.now() - OLDEST_SHOWN)
 
-    assert read_prospects_with_statements({job: 1}) == {}
+    assert read_prospects({job: 1}) == {}
 
 
 def test_a_line_without_history_has_none() -> None:
     job = factories.job()
     factories.applications(job, 3)
 
-    assert update_forecast_statements() == {"settled": 0, "stated": 0}
-    assert read_prospects_with_statements({job: 1}) == {}
+    assert statements.update_statements() == {"settled": 0, "stated": 0}
+    assert read_prospects({job: 1}) == {}
     assert JobForecast.objects.get(job_id=job).positions == {}
 
 
@@ -92,13 +85,13 @@ def test_a_long_line_does_not_fill_the_table() -> None:
     positions = {str(n): [HOUR, HOUR, 40] for n in range(1, 50)}
     known(job, positions=positions)
     row = JobForecast.objects.get(job_id=job)
-    stated = statements._state_forecasts(factories.row_of(job), row, database_now())
+    stated = statements._store_shown(factories.row_of(job), row, instants.now())
 
     assert stated == STATEMENTS_A_DAY
 
 
 def stated(application: Application, *, hours_ago: float, lasts_hours: float) -> ForecastStatement:
-    made_at = database_now() - timedelta(hours=hours_ago)
+    made_at = instants.now() - timedelta(hours=hours_ago)
     return ForecastStatement.objects.create(
         job_id=application.job_id,
         application_id=application.id,
@@ -111,7 +104,7 @@ def stated(application: Application, *, hours_ago: float, lasts_hours: float) ->
 
 
 def put_off(application: Application) -> None:
-    until, actor = database_now() + timedelta(days=3), factories.owner_of(application)
+    until, actor = instants.now() + timedelta(days=3), factories.owner_of(application)
     defer(application_id=application.id, not_before=until, actor=actor)
 
 
@@ -147,8 +140,8 @@ def test_a_statement_ends_as_it_came_out(ending: str, lasts_hours: float, came_t
     elif ending != "waits":
         leave(seated if ending == "offered" else waiting)
 
-    settle_forecast_statements()
-    settle_forecast_statements()
+    statements.settle_statements()
+    statements.settle_statements()
 
     found = ForecastStatement.objects.filter(id=statement.id).first()
     assert (found.came_true if found else "nothing") is came_true
@@ -160,13 +153,13 @@ def test_nothing_is_forecast_to_somebody_who_puts_the_turn_off(wish: str) -> Non
     _seated, waiting, other = factories.applications(job, 3)
     known(job, settled=120, came_true=95)
     PUT_OFF[wish](waiting)
-    with patch.object(statements, "_forecast_to_state", lambda job, now: known(job.id)):
-        update_forecast_statements()
+    with patch.object(statements, "_make_and_store", lambda job, now: known(job.id)):
+        statements.update_statements()
 
     told = text_of(applicant_browser(waiting.applicant).get(mine(waiting)))
 
     assert "are offered a seat" not in told
-    assert applicant_email_facts(factories.fresh(waiting), None).prospect == ""
+    assert email_facts(factories.fresh(waiting), None).prospect == ""
     assert [row.application_id for row in ForecastStatement.objects.all()] == [other.id]
 
 
@@ -177,10 +170,10 @@ def test_how_often_they_came_true_is_said_from_enough_of_them(settled: int) -> N
     for number in range(settled):
         row = stated(waiting, hours_ago=9, lasts_hours=1)
         ForecastStatement.objects.filter(id=row.id).update(came_true=number % 4 != 0)
-    update_forecast_statements()
+    statements.update_statements()
     known(job)
 
-    prospect = read_prospects_with_statements({job: 1})[job]
+    prospect = read_prospects({job: 1})[job]
 
     assert prospect.counted == settled
     assert prospect.share == (None if settled < FEWEST_COUNTED else 75)
@@ -206,7 +199,7 @@ def test_people_read_it_before_applying_and_while_they_wait() -> None:
         assert "79% of the last 120 forecasts here were right" in text
     assert (
         "within 60 minutes and four in five within 2 hours"
-        in applicant_email_facts(application, None).prospect
+        in email_facts(application, None).prospect
     )
 
 

@@ -11,8 +11,8 @@ from pipeline.figures.forecast import (
     FEWEST_OFFERS,
     Forecast,
     Turn,
-    forecast_wait_at_position,
-    forecast_waits_of_line,
+    estimate_waits,
+    interpolate_wait,
 )
 from tests.house.files import name_of, python_files, tree_of
 from tests.support.environment import ROOT
@@ -33,7 +33,7 @@ def regular_line(days: int, *, length: int = 10) -> list[Turn]:
 
 
 def test_a_regular_line_is_forecast_to_the_day() -> None:
-    known = forecast_waits_of_line(regular_line(100), start=0, now=100 * DAY)
+    known = estimate_waits(regular_line(100), start=0, now=100 * DAY)
 
     for position in (1, 4, 10):
         forecast = known[position]
@@ -43,20 +43,20 @@ def test_a_regular_line_is_forecast_to_the_day() -> None:
 
 @pytest.mark.parametrize(("days", "is_known"), [(FEWEST_OFFERS - 2, False), (40, True)])
 def test_a_short_history_is_not_enough(days: int, is_known: bool) -> None:
-    known = forecast_waits_of_line(regular_line(days), start=0, now=days * DAY)
+    known = estimate_waits(regular_line(days), start=0, now=days * DAY)
 
     assert (1 in known) is is_known
 
 
 def test_people_who_left_are_seen_only_while_they_waited() -> None:
     turns = regular_line(100)
-    before = forecast_waits_of_line(turns, start=0, now=100 * DAY)[5]
+    before = estimate_waits(turns, start=0, now=100 * DAY)[5]
     leavers = {person for number in range(3, 100, 4) for person in [UUID(int=number)]}
     left = [
         turn._replace(is_offer=False) if turn.application_id in leavers else turn for turn in turns
     ]
 
-    after = forecast_waits_of_line(left, start=0, now=100 * DAY)[5]
+    after = estimate_waits(left, start=0, now=100 * DAY)[5]
 
     assert after.most >= before.most
 
@@ -64,10 +64,10 @@ def test_people_who_left_are_seen_only_while_they_waited() -> None:
 def test_a_place_between_two_known_ones_is_interpolated() -> None:
     known = {20: Forecast(100, 200, 30), 25: Forecast(200, 400, 25)}
 
-    assert forecast_wait_at_position(known, 22) == Forecast(140, 280, 25)
-    assert forecast_wait_at_position(known, 20) == known[20]
-    assert forecast_wait_at_position(known, 26) is None
-    assert forecast_wait_at_position(known, 10_000) is None
+    assert interpolate_wait(known, 22) == Forecast(140, 280, 25)
+    assert interpolate_wait(known, 20) == known[20]
+    assert interpolate_wait(known, 26) is None
+    assert interpolate_wait(known, 10_000) is None
 
 
 @pytest.mark.slow
@@ -106,13 +106,13 @@ def test_nothing_of_the_order_knows_a_forecast_or_a_what_if(room: str) -> None:
 
 def test_people_who_deferred_are_seen_only_until_then() -> None:
     turns = regular_line(100)
-    before = forecast_waits_of_line(turns, start=0, now=100 * DAY)[5]
+    before = estimate_waits(turns, start=0, now=100 * DAY)[5]
     late = [
         Turn(turn.at - DAY / 2, turn.application_id, (0, 0), False, is_deferral=True)
         for turn in turns
         if turn.is_offer
     ]
 
-    after = forecast_waits_of_line(sorted([*turns, *late]), start=0, now=100 * DAY)
+    after = estimate_waits(sorted([*turns, *late]), start=0, now=100 * DAY)
 
     assert 5 not in after or after[5].offers < before.offers

@@ -10,11 +10,13 @@ import pytest
 
 from jobs.models import Company
 from pipeline.domain.states import Outcome
-from pipeline.figures.reports import KEY, report_schedule_id
+from pipeline.figures import reports
+from pipeline.figures.reports import KEY
 from pipeline.models import WeeklyReport
 from pipeline.services.jobs import close_job
 from pipeline.services.leaving import remove
-from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
 from tasks.errors import Discard, Fatal, InvalidPayload
 from tasks.models import Schedule
 from tasks.payloads import check_payload
@@ -117,7 +119,7 @@ def test_when_a_job_is_over_its_reports_end(job: UUID, company: Company) -> None
     close_job(job_id=job, actor=factories.RECRUITER)
     let_time_pass(job, 21 * DAY)
     plan = Plan(name="weekly", cron="0 8 * * 1", type_key=KEY, payload={"job_id": str(job)})
-    create_company_schedule(company_id=company.id, plan=plan, schedule_id=report_schedule_id(job))
+    schedules.create(company_id=company.id, plan=plan, schedule_id=reports.schedule_id(job))
 
     assert make_report(job, company)["events"] == 0  # Cy is still in review
     remove(

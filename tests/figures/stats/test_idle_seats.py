@@ -13,17 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.figures import idle_seats as module
-from pipeline.figures.idle_seats import (
-    IdleSeatLedger,
-    IdleSeats,
-    MissedOffer,
-    SeatState,
-    fold_idle_seats,
-    idle_seats_in_week,
-    idle_seats_of_company,
-    idle_seats_of_job,
-)
-from pipeline.figures.series import week_of_job
+from pipeline.figures import series
+from pipeline.figures.idle_seats import IdleSeatLedger, IdleSeats, MissedOffer, SeatState
 from pipeline.models import Event
 from tests.support import factories
 from tests.support.busy_line import busy_job
@@ -47,7 +38,7 @@ def test_each_cause_gets_its_own_part() -> None:
         SeatState(at(25), "CLOSED", 2, 1, 0, 0),  # no longer counts
     ]
 
-    (found,) = fold_idle_seats(states, [MissedOffer(at(0), at(10))], [at(0), at(60)])
+    (found,) = module.fold(states, [MissedOffer(at(0), at(10))], [at(0), at(60)])
 
     assert found == IdleSeatLedger(25 * MINUTE, 10 * MINUTE, 5 * MINUTE, 7 * MINUTE, 3 * MINUTE)
     assert found.seats == 50 * MINUTE
@@ -57,7 +48,7 @@ def test_an_offer_that_is_missed_after_the_span_is_lost_for_its_part_of_it() -> 
     states = [SeatState(at(0), "OPEN", 1, 0, 1, 0), SeatState(at(90), "OPEN", 1, 0, 0, 0)]
     missed = [MissedOffer(at(0), at(90))]
 
-    first, second = fold_idle_seats(states, missed, [at(30), at(60), at(120)])
+    first, second = module.fold(states, missed, [at(30), at(60), at(120)])
 
     assert first == IdleSeatLedger(missed=30 * MINUTE)
     assert second == IdleSeatLedger(missed=30 * MINUTE, nobody=30 * MINUTE)
@@ -66,13 +57,13 @@ def test_an_offer_that_is_missed_after_the_span_is_lost_for_its_part_of_it() -> 
 def test_seats_that_drain_are_those_that_are_held() -> None:
     states = [SeatState(at(0), "OPEN", 1, 3, 0, 2)]
 
-    (found,) = fold_idle_seats(states, [], [at(0), at(10)])
+    (found,) = module.fold(states, [], [at(0), at(10)])
 
     assert found == IdleSeatLedger(used=30 * MINUTE)
 
 
 def test_before_the_first_event_there_are_no_seats() -> None:
-    first, second = fold_idle_seats(
+    first, second = module.fold(
         [SeatState(at(10), "OPEN", 1, 0, 0, 0)], [], [at(0), at(10), at(20)]
     )
 
@@ -85,7 +76,7 @@ def test_random_histories_give_what_adding_up_slowly_gives(seed: int) -> None:
     job = busy_job(seed, steps=80)
     edges = _edges_of(job, Random(seed))
 
-    found = fold_idle_seats(*module._read_states_of_idle_seats({job: 1})[job], edges)
+    found = module.fold(*module._read_states({job: 1})[job], edges)
 
     assert found == _slow_ledgers(factories.events(job), edges)
 
@@ -96,7 +87,7 @@ def test_use_and_losses_add_up_to_seats_times_time(seed: int) -> None:
     job = busy_job(seed, steps=80)
     edges = _edges_of(job, Random(seed))
 
-    found = fold_idle_seats(*module._read_states_of_idle_seats({job: 1})[job], edges)
+    found = module.fold(*module._read_states({job: 1})[job], edges)
 
     for ledger, (start, end) in zip(found, pairwise(edges), strict=True):
         parts = (ledger.used, ledger.missed, ledger.cooldown, ledger.nobody, ledger.paused)
@@ -113,8 +104,7 @@ def test_reading_from_a_later_row_on_gives_the_same(seed: int) -> None:
     edges = [middle.at, log[-1].at + MINUTE]
 
     whole, part = (
-        fold_idle_seats(*module._read_states_of_idle_seats({job: first})[job], edges)
-        for first in (1, middle.seq)
+        module.fold(*module._read_states({job: first})[job], edges) for first in (1, middle.seq)
     )
 
     assert whole == part
@@ -125,8 +115,8 @@ def test_a_week_of_a_report_agrees_with_its_other_figures(company: Company) -> N
     job = two_weeks(company)
 
     found, figures = (
-        idle_seats_in_week(factories.row_of(job), last_week()),
-        week_of_job(job, last_week()),
+        module.read_week(factories.row_of(job), last_week()),
+        series.read_week(job, last_week()),
     )
 
     assert found
@@ -156,7 +146,7 @@ def test_a_company_s_ledger_is_that_of_its_jobs_added_up(company: Company) -> No
     factories.job(company_id=company.id, open_now=False)
     busy_job(3)  # of another company
 
-    found = idle_seats_of_company(company.id, weeks=8, zone="UTC")
+    found = module.read_company(company.id, weeks=8, zone="UTC")
 
     assert {job.id for job, _ in found.jobs} == {one, other}
     by_job = sum((ledger for _, ledger in found.jobs), IdleSeatLedger())
@@ -174,8 +164,8 @@ def test_of_long_logs_only_the_last_events_are_read(
     monkeypatch.setattr(module, "MOST_EVENTS", 5)
 
     assert _of_job(job).is_cut
-    assert idle_seats_of_company(company.id, weeks=8, zone="UTC").is_cut
-    assert idle_seats_in_week(factories.row_of(job), last_week()) is None
+    assert module.read_company(company.id, weeks=8, zone="UTC").is_cut
+    assert module.read_week(factories.row_of(job), last_week()) is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -184,7 +174,7 @@ def test_the_number_of_queries_does_not_grow_with_the_jobs(company: Company) -> 
         with CaptureQueriesContext(
             connection,
         ) as captured:
-            idle_seats_of_company(company.id, weeks=8, zone="UTC")
+            module.read_company(company.id, weeks=8, zone="UTC")
         return len(captured)
 
     factories.job(company_id=company.id)
@@ -196,7 +186,7 @@ def test_the_number_of_queries_does_not_grow_with_the_jobs(company: Company) -> 
 
 
 def _of_job(job: UUID) -> IdleSeats:
-    return idle_seats_of_job(factories.row_of(job), weeks=8, zone="UTC")
+    return module.read_job(factories.row_of(job), weeks=8, zone="UTC")
 
 
 def _edges_of(job: UUID, chance: Random) -> list[datetime]:

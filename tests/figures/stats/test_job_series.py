@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from pipeline.figures import series as module
-from pipeline.figures.series import Point, Series, job_series_of
+from pipeline.figures.series import Point, Series, read_series
 from pipeline.models import Event
 from pipeline.services.jobs import close_job, open_job, pause_job
 from pipeline.services.leaving import withdraw
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def all_of(job: UUID, back: timedelta | None = None, zone: str = "UTC") -> Series:
-    return job_series_of(factories.row_of(job), back=back, zone=zone)
+    return read_series(factories.row_of(job), back=back, zone=zone)
 
 
 def test_a_hand_made_history_gives_its_numbers(past: History) -> None:
@@ -163,7 +163,7 @@ def test_the_lines_have_at_most_so_many_points_and_the_queries_do_not_grow() -> 
         let_time_pass(job, 60)
 
     with CaptureQueriesContext(connection) as queries:
-        series = job_series_of(factories.row_of(job), back=timedelta(days=1), zone="UTC")
+        series = read_series(factories.row_of(job), back=timedelta(days=1), zone="UTC")
 
     assert 50 <= len(series.points) <= module.BUCKETS
     assert series.points[-1].waiting == 299

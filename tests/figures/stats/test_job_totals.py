@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 
 from pipeline.domain.errors import JobNotFound, LineError
 from pipeline.domain.states import Outcome, ReinstatementReason
-from pipeline.figures.job import Durations, share_in_job_totals, totals_of_job
+from pipeline.figures.job import Durations, compute_share, read_totals
 from pipeline.models import Application
 from pipeline.services.jobs import close_job, open_job, pause_job
 from pipeline.services.leaving import reinstate, remove, withdraw
@@ -30,7 +30,7 @@ CLOSE = 2
 
 
 def test_a_job_to_which_nobody_applied_has_no_rates() -> None:
-    figures = totals_of_job(factories.job(open_now=False))
+    figures = read_totals(factories.job(open_now=False))
 
     assert set(figures.by_status.values()) == {0}
     assert set(figures.by_outcome.values()) == {0}
@@ -47,7 +47,7 @@ def test_an_open_job_without_applicants_is_idle_and_has_no_churn() -> None:
     job = factories.job(capacity=3)
     let_time_pass(job, 100)
 
-    figures = totals_of_job(job)
+    figures = read_totals(job)
 
     assert figures.churn == 0.0
     assert figures.seat_idle_seconds == pytest.approx(300, abs=3 * CLOSE)
@@ -56,7 +56,7 @@ def test_an_open_job_without_applicants_is_idle_and_has_no_churn() -> None:
 
 def test_there_are_no_figures_of_no_job() -> None:
     with pytest.raises(JobNotFound):
-        totals_of_job(uuid7())
+        read_totals(uuid7())
 
 
 def test_a_history_added_up_by_hand() -> None:
@@ -78,7 +78,7 @@ def test_a_history_added_up_by_hand() -> None:
     let_time_pass(job, 40)
     acknowledge(application_id=cleo.id, actor=factories.owner_of(cleo))  # after 40 s
 
-    figures = totals_of_job(job)
+    figures = read_totals(job)
 
     assert {k: n for k, n in figures.by_status.items() if n} == {"ACTIVE": 1, "INACTIVE": 2}
     assert {k: n for k, n in figures.by_outcome.items() if n} == {"HIRED": 1, "WITHDRAWN": 1}
@@ -99,19 +99,19 @@ def test_churn_is_per_week() -> None:
         withdraw(application_id=person.id, actor=factories.owner_of(person))
     let_time_pass(job, 4 * 7 * 24 * 3_600)
 
-    assert totals_of_job(job).churn == pytest.approx(0.5, abs=0.001)
+    assert read_totals(job).churn == pytest.approx(0.5, abs=0.001)
 
     close_job(job_id=job, actor=factories.RECRUITER)
     let_time_pass(job, 4 * 7 * 24 * 3_600)  # does not count: the job has ended
 
-    assert totals_of_job(job).churn == pytest.approx(0.5, abs=0.001)
+    assert read_totals(job).churn == pytest.approx(0.5, abs=0.001)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_history_gives_what_a_slow_computation_gives(seed: int) -> None:
     job = random_history(random.Random(seed))
 
-    figures = totals_of_job(job)
+    figures = read_totals(job)
 
     log = factories.events(job)
     people = list(Application.objects.filter(job_id=job))
@@ -126,7 +126,7 @@ def test_a_random_history_gives_what_a_slow_computation_gives(seed: int) -> None
     assert figures.lapse_events == names["LAPSED"]
     ran_out = names["DECAYED"] + names["LAPSED"]
     answered = names["ACKNOWLEDGED"]
-    assert figures.acknowledgment_rate == share_in_job_totals(answered, answered + ran_out)
+    assert figures.acknowledgment_rate == compute_share(answered, answered + ran_out)
     seated = {event.application_id for event in log if event.to_status == "ACTIVE"}
     hired = sum(event.outcome == "HIRED" for event in log)
     conversion = figures.conversion
@@ -149,7 +149,7 @@ def test_they_cost_one_query_however_long_the_log(
     factories.applications(job, people)
 
     with django_assert_num_queries(1):
-        totals_of_job(job)
+        read_totals(job)
 
 
 # A history, and the same numbers computed slowly

@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.domain.errors import FutureMoment
-from pipeline.figures.job import public_facts_of, totals_of_job
-from pipeline.figures.series import Week, job_series_of, week_of_job
+from pipeline.figures.job import read_public_facts, read_totals
+from pipeline.figures.series import Week, read_series
+from pipeline.figures.series import read_week as week_of_job
 from pipeline.services.jobs import close_job
 from tests.figures.stats.slow_week import (
     slow_counts,
@@ -86,13 +87,13 @@ def test_who_never_proved_an_address_missed_no_offer(company: Company) -> None:
     put(job, last_week(), seq=1, hours=12)
 
     row = factories.row_of(job)
-    week, series = week_of_job(job, last_week()), job_series_of(row, back=None, zone="UTC")
+    week, series = week_of_job(job, last_week()), read_series(row, back=None, zone="UTC")
 
     assert week
     assert (week["applied"], week["missed"], week["lapsed"]) == (1, 0, 0)
     assert (series.missed, series.misses_by_hour) == (0, {})
-    assert totals_of_job(job).lapse_events == 0
-    assert public_facts_of(row).missed == 0
+    assert read_totals(job).lapse_events == 0
+    assert read_public_facts(row).missed == 0
 
 
 def test_what_happens_at_midnight_belongs_to_the_week_that_begins(job: UUID) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobs.models import Company
-from pipeline.figures.idle_seats import idle_seats_of_job
-from pipeline.figures.series import position_history_of
+from pipeline.figures import idle_seats
+from pipeline.figures.series import read_position_history
 from pipeline.figures.whatif.run import KEY
 from tasks.errors import Discard
 from tests.support import factories
@@ -22,7 +22,7 @@ def test_seats_are_not_idle_before_the_draw() -> None:
     factories.application(job_id)
     let_time_pass(job_id, 80_000)
 
-    assert idle_seats_of_job(factories.row_of(job_id), weeks=8, zone="UTC").total.seconds() == {
+    assert idle_seats.read_job(factories.row_of(job_id), weeks=8, zone="UTC").total.seconds() == {
         "used": 0,
         "missed": 0,
         "cooldown": 0,
@@ -32,7 +32,7 @@ def test_seats_are_not_idle_before_the_draw() -> None:
     let_time_pass(job_id, 6_401)
     factories.settle_all()
     let_time_pass(job_id, 100)
-    after = idle_seats_of_job(factories.row_of(job_id), weeks=8, zone="UTC").total
+    after = idle_seats.read_job(factories.row_of(job_id), weeks=8, zone="UTC").total
     assert after.used.total_seconds() == pytest.approx(100, abs=20)
     assert after.nobody.total_seconds() == pytest.approx(100, abs=20)
 
@@ -44,11 +44,11 @@ def test_places_over_time_begin_with_the_draw() -> None:
     draw(job_id)
 
     for each in people:
-        steps = position_history_of(factories.fresh(each))
+        steps = read_position_history(factories.fresh(each))
         assert steps
         assert steps[0].event == "PLACED"
     last = max(map(factories.fresh, people), key=lambda each: each.ticket or 0)
-    assert (position_history_of(last) or [])[-1].position == 4
+    assert (read_position_history(last) or [])[-1].position == 4
 
 
 def test_a_lottery_is_not_run_again_under_other_rules(company: Company) -> None:

@@ -7,7 +7,7 @@ import pytest
 from pipeline.audit.verify import replay
 from pipeline.domain.states import ReinstatementReason
 from pipeline.figures import series
-from pipeline.figures.series import position_history_of
+from pipeline.figures.series import read_position_history
 from pipeline.models import Application
 from pipeline.services.leaving import reinstate
 from tests.support import factories
@@ -27,7 +27,7 @@ def test_a_place_moves_up_is_lost_and_given_back() -> None:
     factories.settle_all()
     reinstate(application_id=me.id, reason=ReinstatementReason.OUR_ERROR, actor=factories.RECRUITER)
 
-    steps = position_history_of(factories.fresh(me))
+    steps = read_position_history(factories.fresh(me))
 
     assert steps is not None
     assert [(step.position, step.event) for step in steps] == [
@@ -47,7 +47,7 @@ def test_every_step_is_what_replay_says(seed: int) -> None:
     compared = 0
 
     for person in people:
-        for step in position_history_of(person) or []:
+        for step in read_position_history(person) or []:
             line = replay(job, seq=step.seq)
             there = [each for each in line.waitlist if each.application_id == person.id]
             assert step.position == (there[0].position if there else None)
@@ -59,8 +59,8 @@ def test_every_step_is_what_replay_says(seed: int) -> None:
 def test_a_log_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     me = factories.applications(factories.job(), 3)[1]
     monkeypatch.setattr(series, "MOST_EVENTS", 3)
-    known = position_history_of(me)
+    known = read_position_history(me)
     monkeypatch.setattr(series, "MOST_EVENTS", 2)
 
     assert known
-    assert position_history_of(me) is None
+    assert read_position_history(me) is None

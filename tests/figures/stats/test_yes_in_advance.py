@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.figures.job import totals_of_job
+from pipeline.figures.job import read_totals
 from pipeline.services.turns import acknowledge, preaccept
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
@@ -23,7 +23,7 @@ def test_it_counts_as_confirmed_and_not_in_the_time_to_confirm() -> None:
     let_time_pass(job_id, 100)
     acknowledge(application_id=second.id, actor=factories.owner_of(second))
 
-    figures = totals_of_job(job_id)
+    figures = read_totals(job_id)
 
     assert figures.acknowledged == 2
     assert figures.to_acknowledge.median == pytest.approx(100, abs=5)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from jobs.models import Company
-from pipeline.figures.idle_seats import idle_seats_of_job
+from pipeline.figures import idle_seats
 from pipeline.figures.whatif import run as module
 from pipeline.figures.whatif import simulation
 from pipeline.figures.whatif.run import (
@@ -100,7 +100,7 @@ def test_what_happened_is_what_the_ledger_of_idle_seats_says(company: Company) -
     found = what_if(job, company)["happened"]["seat_seconds"]
 
     row = factories.row_of(job)
-    ledger = idle_seats_of_job(row, weeks=26, zone="UTC").total
+    ledger = idle_seats.read_job(row, weeks=26, zone="UTC").total
     assert found == pytest.approx(ledger.seconds(), abs=row.capacity * 10)
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from jobs.models import Company
 from pipeline.files import exports as module
-from pipeline.files.stored import read_file_pieces, read_stored_file
+from pipeline.files import stored
+from pipeline.files.stored import read_pieces
 from pipeline.line.event_log import GENESIS
 from pipeline.models import StoredFile, StoredPart
 from pipeline.privacy.erase import erase_person
@@ -40,7 +41,7 @@ def exported(what: str, job: UUID, company: Company, format: str = "jsonl", **ho
 
 
 def text_of(run: Run) -> str:
-    return b"".join(read_file_pieces(UUID(run.result["file_id"]))).decode()
+    return b"".join(read_pieces(UUID(run.result["file_id"]))).decode()
 
 
 def proved_head(lines: str) -> tuple[int, str]:
@@ -63,7 +64,7 @@ def test_the_exported_log_proves_itself_up_to_the_head(job: UUID, company: Compa
 
     row = factories.row_of(job)
     assert proved_head(text_of(run)) == (row.seq, bytes(row.chain_head).hex())
-    file = read_stored_file(company.id, UUID(run.result["file_id"]))
+    file = stored.read(company.id, UUID(run.result["file_id"]))
     assert (file.rows, run.result["rows"]) == (row.seq, row.seq)
     assert file.size_bytes == len(text_of(run).encode())
     assert file.name.startswith("engineer-log-")

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from pipeline.files.imports.admitting import admit_rows
 from pipeline.files.imports.reading import read_file
-from pipeline.files.imports.starting import store_import
+from pipeline.files.imports.starting import store_upload
 from pipeline.models import Application, ImportRefusal, ImportRun
 from tests.support import factories
 
@@ -40,7 +40,7 @@ def stored(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
 
 def unread(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
     """A file as it came from a company."""
-    return store_import(
+    return store_upload(
         company_id=factories.row_of(job_id).company_id,
         job_id=job_id,
         name=name,

@@ -12,12 +12,12 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from applicants.models import Applicant
-from applicants.people import find_or_create_applicant
+from applicants.people import find_or_create_person
 from pipeline.domain.errors import AlreadyApplied, ImportFileRefused, JobNotFound, JobNotOpen
 from pipeline.domain.states import Outcome
 from pipeline.files.imports import admitting, starting
-from pipeline.files.imports.admitting import admit_rows, count_rows_to_admit
-from pipeline.files.imports.results import progress_of_import, refused_import_rows
+from pipeline.files.imports.admitting import admit_rows, count_remaining_rows
+from pipeline.files.imports.results import read_progress, read_refused_rows
 from pipeline.models import Application, ImportRun, StoredFile, StoredPart
 from pipeline.services.jobs import close_job, open_job, pause_job
 from pipeline.services.joining import apply
@@ -51,7 +51,7 @@ def one_by_one(job_id: UUID, given: list[Person]) -> None:
     for name, email in given:
         with suppress(AlreadyApplied, ValidationError):
             if name:
-                person = find_or_create_applicant(email)
+                person = find_or_create_person(email)
                 apply(job_id=job_id, applicant_id=person.id, name=name, actor=factories.RECRUITER)
 
 
@@ -133,7 +133,7 @@ def test_refused_rows_are_kept_with_their_reason_and_the_others_are_taken_in() -
         (6, "ALREADY_APPLIED"),
     ]
     assert (run.accepted, run.refused, run.ending) == (2, 4, "COMPLETE")
-    assert count_rows_to_admit(run) == 0
+    assert count_remaining_rows(run) == 0
     assert factories.row_of(job_id).waitlist_count == 2
 
 
@@ -165,10 +165,10 @@ def test_a_job_that_stops_in_between_ends_the_import_and_says_what_is_left(
         import_id, after_batch=lambda run: stop(job_id=job_id, actor=factories.RECRUITER)
     )
 
-    assert (run.ending, run.accepted, count_rows_to_admit(run)) == (ending, 6, 14)
+    assert (run.ending, run.accepted, count_remaining_rows(run)) == (ending, 6, 14)
     assert Applicant.objects.filter(email__endswith="@import.example").count() == 6
-    seen = progress_of_import(run.file.company_id, run.file_id)
-    told = list(refused_import_rows(seen))
+    seen = read_progress(run.file.company_id, run.file_id)
+    told = list(read_refused_rows(seen))
     assert [row["row"] for row in told] == list(range(8, 22))
     assert "before this row was imported" in str(told[0]["reason"])
     assert_line_is_sound(job_id)
@@ -178,13 +178,13 @@ def test_a_job_that_was_opened_again_just_then_goes_on(monkeypatch: pytest.Monke
     job_id = factories.job()
     import_id = stored(job_id, as_csv(people(5)))
     pause_job(job_id=job_id, actor=factories.RECRUITER)
-    end_early = admitting._end_import_early
+    end_early = admitting._end_early
 
     def opened(import_id: UUID) -> ImportRun:
         open_job(job_id=job_id, actor=factories.RECRUITER)
         return end_early(import_id)
 
-    monkeypatch.setattr(admitting, "_end_import_early", opened)
+    monkeypatch.setattr(admitting, "_end_early", opened)
 
     assert admit_rows(import_id).accepted == 5
 
@@ -195,7 +195,7 @@ def test_cancelling_ends_between_two_batches_and_keeps_what_was_taken_in() -> No
 
     run = admit_rows(import_id, is_cancelled=lambda: True)
 
-    assert (run.accepted, count_rows_to_admit(run), run.finished_at) == (6, 14, None)
+    assert (run.accepted, count_remaining_rows(run), run.finished_at) == (6, 14, None)
     assert admit_rows(import_id).accepted == 20
     assert_line_is_sound(job_id)
 
@@ -279,7 +279,7 @@ def test_only_an_own_job_that_is_open_takes_an_import() -> None:
     with pytest.raises(JobNotOpen):
         stored(job_id, as_csv(people(1)))
     with pytest.raises(JobNotFound):
-        starting.store_import(
+        starting.store_upload(
             company_id=factories.company().id,
             job_id=job_id,
             name="x",
@@ -289,7 +289,7 @@ def test_only_an_own_job_that_is_open_takes_an_import() -> None:
 
 
 def test_batches_are_fitted_to_the_time_that_they_hold_the_lock() -> None:
-    fitting = admitting.parts_to_admit
+    fitting = admitting.next_part_count
 
     assert fitting(2, 0.001) == 3  # MOST_PARTS here
     assert fitting(3, 0.3) == 1

@@ -6,9 +6,9 @@ import pytest
 
 from applicants.models import Applicant
 from pipeline.files.imports.admitting import admit_rows
-from pipeline.files.imports.results import progress_of_import, refused_import_rows
-from pipeline.files.imports.starting import CHECK, IMPORT, start_checked_import, start_import
-from pipeline.files.imports.tasks import check_import_rows
+from pipeline.files.imports.results import read_progress, read_refused_rows
+from pipeline.files.imports.starting import CHECK, IMPORT, start_checked, start_import
+from pipeline.files.imports.tasks import check_rows
 from pipeline.models import Application, ImportRun
 from pipeline.services.leaving import withdraw
 from tasks.models import Task
@@ -71,7 +71,7 @@ def test_a_check_says_what_the_import_would_do_and_adds_nobody(run: ImportRun) -
     assert run.finished_at is None
     assert (Application.objects.count(), Applicant.objects.count()) == before
     assert factories.row_of(run.file.job_id).seq == seq
-    reported = refused_import_rows(progress_of_import(run.file.company_id, run.file_id))
+    reported = read_refused_rows(read_progress(run.file.company_id, run.file_id))
     assert [each["row"] for each in reported] == [7, 8, 9, 10]  # and not those it would import
 
 
@@ -79,7 +79,7 @@ def test_the_import_that_follows_does_just_that(run: ImportRun) -> None:
     run_due_tasks(CHECK)
     whole = imported(factories.job(company_id=run.file.company_id), CONTENT)
 
-    task = start_checked_import(
+    task = start_checked(
         company_id=run.file.company_id,
         import_id=run.file_id,
         actor=factories.RECRUITER,
@@ -103,17 +103,17 @@ def test_an_import_is_started_once_however_often_it_is_asked_for(run: ImportRun)
         "producer": "member:x",
     }
 
-    assert start_checked_import(**asked)
-    assert start_checked_import(**asked) is None
+    assert start_checked(**asked)
+    assert start_checked(**asked) is None
 
     assert Task.objects.filter(type__key=IMPORT).count() == 1
 
 
 def test_a_check_can_be_stopped_and_made_again_from_the_start(run: ImportRun) -> None:
-    stopped = check_import_rows(run.file_id, is_cancelled=lambda: True)
+    stopped = check_rows(run.file_id, is_cancelled=lambda: True)
     assert stopped.checked_at is None
 
-    check_import_rows(run.file_id)
+    check_rows(run.file_id)
     run.refresh_from_db()
 
     assert refusals(run) == REFUSED
@@ -123,7 +123,7 @@ def test_a_check_can_be_stopped_and_made_again_from_the_start(run: ImportRun) ->
 def test_a_check_changes_nothing_of_an_import_that_was_started(run: ImportRun) -> None:
     started = admit_rows(run.file_id)
 
-    check_import_rows(run.file_id)
+    check_rows(run.file_id)
     run.refresh_from_db()
 
     assert (run.accepted, run.refused, run.check_only) == (7, 4, False)

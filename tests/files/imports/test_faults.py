@@ -38,7 +38,7 @@ def killed(run_forked: RunForked, import_id: UUID, *how: str) -> None:
     assert run_forked("tests.files.imports.mortal", str(import_id), *how) == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("place", ["_people_to_admit", "write", "_count_admitted", "commit"])
+@pytest.mark.parametrize("place", ["_find_people", "write", "_count_admitted", "commit"])
 def test_killed_anywhere_in_a_batch_no_row_is_lost_or_taken_twice(
     place: str, run_forked: RunForked
 ) -> None:
@@ -151,7 +151,7 @@ def test_a_batch_under_way_and_an_erasure_wait_for_each_other(
     job_id, email = factories.job(), "p3@import.example"
     factories.applicant(email=email)
     import_id = stored(job_id, as_csv(people(6)))
-    decide = admitting._admit_rows_of_batch
+    decide = admitting._admit_each
 
     with ExitStack() as until_then:
         answers: list[object] = []
@@ -161,7 +161,7 @@ def test_a_batch_under_way_and_an_erasure_wait_for_each_other(
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
             decide(*given)
 
-        monkeypatch.setattr(admitting, "_admit_rows_of_batch", decide_late)
+        monkeypatch.setattr(admitting, "_admit_each", decide_late)
         admit_rows(import_id)
 
     assert answers == [[None]]
@@ -175,17 +175,17 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
 ) -> None:
     job_id = factories.job()
     person = factories.applicant(email="p3@import.example")
-    found = admitting._people_to_admit
+    found = admitting._find_people
 
     def erased_then(*given: Any) -> dict[str, UUID]:
         people_found = found(*given)
         # As if the import had begun just then.
-        for what in ("hold_import_files_to_erase", "erase_in_import_files"):
+        for what in ("hold_import_files", "blank_import_rows"):
             monkeypatch.setattr(erasing, what, lambda *_: None)
         assert together([lambda: erase_person(applicant_id=person.id)]) == [0]
         return people_found
 
-    monkeypatch.setattr(admitting, "_people_to_admit", erased_then)
+    monkeypatch.setattr(admitting, "_find_people", erased_then)
 
     run = admit_rows(stored(job_id, as_csv(people(5))))
 
@@ -201,7 +201,7 @@ def test_who_is_erased_between_the_look_at_their_past_and_the_commit_leaves_the_
     import_id = stored(factories.job(), as_csv([(email, email)]))
     factories.applicant(email=email)
     # As if the import had begun just then.
-    for what in ("hold_import_files_to_erase", "erase_in_import_files"):
+    for what in ("hold_import_files", "blank_import_rows"):
         monkeypatch.setattr(erasing, what, lambda *_: None)
 
     with ExitStack() as until_then:

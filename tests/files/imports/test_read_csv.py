@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.imports import reading
 from pipeline.files.imports.reading import read_csv_rows
-from pipeline.files.imports.rows import ImportRow, Refusal, rows_in
+from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
 
 ANA = ImportRow(2, "Ana", "ana@example.org")
 
@@ -166,5 +166,5 @@ def test_however_the_bytes_come_the_rows_are_the_same_and_survive_being_stored(
     pieces = list(read_csv_rows(content[at : at + size] for at in range(0, len(content), size)))
 
     assert pieces == whole
-    assert rows_in(b"".join(row.as_line() for row in whole)) == whole
+    assert decode_part(b"".join(row.as_line() for row in whole)) == whole
     assert [row.name for row in whole] == [normalize("NFC", name)[:200] for name, _ in rows]

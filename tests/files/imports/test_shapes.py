@@ -8,7 +8,7 @@ from django.utils.translation import _trans  # type: ignore[attr-defined]
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.imports.columns import HOW, KNOWN
 from pipeline.files.imports.reading import check_csv_start, open_csv
-from pipeline.files.imports.results import import_refusal_in_words
+from pipeline.files.imports.results import describe_refusal
 from pipeline.files.imports.rows import LEFT_WORDS, Refusal
 
 ADA, BO = ("Ada Bek", "ada@x.org"), ("Bo Li", "bo@x.org")
@@ -215,7 +215,7 @@ def test_every_refusal_is_marked_for_translation(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(ImportFileRefused) as error:
             list(open_csv([given if isinstance(given, bytes) else given.encode()])[1])
         refused.append(str(error.value))
-    words = [import_refusal_in_words(each, "", {}) for each in Refusal]
+    words = [describe_refusal(each, "", {}) for each in Refusal]
     left = [str(each) for each in LEFT_WORDS.values()]
 
     assert not [text for text in (*refused, *words, *left) if not text.startswith("*")]
@@ -243,13 +243,13 @@ def test_a_row_is_refused_with_the_cell_and_the_cure(row: str, sentence: str) ->
     (read,) = rows
 
     assert read.refusal
-    assert import_refusal_in_words(read.refusal, read.email, columns.described()) == sentence
+    assert describe_refusal(read.refusal, read.email, columns.described()) == sentence
 
 
 def test_an_address_that_looks_perfect_is_shown_with_what_nobody_sees() -> None:
     columns, _ = open_csv([b"name,email\nA,a@x.org\n"])
 
-    words = import_refusal_in_words(Refusal.BAD_EMAIL, "a\u200bda@x.org", columns.described())
+    words = describe_refusal(Refusal.BAD_EMAIL, "a\u200bda@x.org", columns.described())
 
     assert words == (
         "“a<U+200B>da@x.org” is not an email address. Enter an email address, like"

@@ -13,9 +13,9 @@ from pipeline.domain.errors import ImportUndoTooLate, StoredFileNotFound
 from pipeline.domain.states import Outcome
 from pipeline.files.imports import tasks
 from pipeline.files.imports.admitting import admit_rows
-from pipeline.files.imports.results import progress_of_import
+from pipeline.files.imports.results import read_progress
 from pipeline.files.imports.starting import IMPORT
-from pipeline.files.imports.tasks import UNDO, start_undo_of_import, undo_import
+from pipeline.files.imports.tasks import UNDO, start_undo
 from pipeline.models import Application, Event, ImportRun, StoredFile
 from pipeline.services.leaving import remove, withdraw
 from pipeline.services.settling import settle
@@ -39,7 +39,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def start(run: ImportRun, company_id: UUID | None = None) -> object:
-    return start_undo_of_import(
+    return start_undo(
         company_id=company_id or run.file.company_id,
         import_id=run.file_id,
         actor=factories.RECRUITER,
@@ -218,14 +218,14 @@ def test_what_was_cancelled_can_be_started_again() -> None:
     run = imported(job_id, as_csv(people(5)))
     start(run)
     looks = iter([False, True])
-    undo_import(run.file_id, is_cancelled=lambda: next(looks))
+    tasks.undo(run.file_id, is_cancelled=lambda: next(looks))
     assert len(live_names(job_id)) == 3
     run.refresh_from_db()
     ImportRun.objects.filter(file_id=run.file_id).update(undo_task_id=None)  # its task has ended
-    assert progress_of_import(run.file.company_id, run.file_id).can_undo
+    assert read_progress(run.file.company_id, run.file_id).can_undo
 
     start(run)
-    undo_import(run.file_id)
+    tasks.undo(run.file_id)
 
     assert live_names(job_id) == []
     run.refresh_from_db()
@@ -248,7 +248,7 @@ def test_several_undoes_and_people_who_act_at_once_leave_a_sound_line(how_often:
     offered = list(Application.objects.filter(job_id=job_id, status="PENDING_ACKNOWLEDGMENT"))
     waiting = list(Application.objects.filter(job_id=job_id, status="WAITLIST")[:how_often])
     acts = [
-        *(lambda: undo_import(run.file_id) for _ in range(2)),
+        *(lambda: tasks.undo(run.file_id) for _ in range(2)),
         *(
             lambda one=one: acknowledge(application_id=one.id, actor=factories.owner_of(one))
             for one in offered
@@ -284,6 +284,6 @@ def test_who_acts_while_it_runs_stays(looks_again: bool, monkeypatch: pytest.Mon
         if now.undone == 2:  # the two on the waitlist
             acknowledge(application_id=one.id, actor=factories.owner_of(one))
 
-    undo_import(run.file_id, after_batch=confirm_meanwhile)
+    tasks.undo(run.file_id, after_batch=confirm_meanwhile)
 
     assert live_names(job_id) == (["Person 0"] if looks_again else [])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core import mail
 
-from pipeline.files.imports.tasks import UNDO, start_undo_of_import
+from pipeline.files.imports.tasks import UNDO, start_undo
 from pipeline.models import ImportRun
 from tasks.models import Task
 from tests.files.imports.files import as_csv, imported, people
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def start(run: ImportRun) -> None:
     """Start to undo an import."""
-    start_undo_of_import(
+    start_undo(
         company_id=run.file.company_id,
         import_id=run.file_id,
         actor=factories.RECRUITER,

@@ -77,7 +77,7 @@ def test_an_error_before_the_last_claim_loses_no_notification(
 ) -> None:
     application = offered(Browser(), receiver)
     Browser().added_for(application.applicant, second_receiver.url)
-    make, calls = push._push_request_to_deliver, []
+    make, calls = push._build_request, []
 
     def fail_second(*given: Any, **named: Any) -> Any:
         calls.append(given)
@@ -85,7 +85,7 @@ def test_an_error_before_the_last_claim_loses_no_notification(
             raise OperationalError("the database is away")
         return make(*given, **named)
 
-    monkeypatch.setattr(push, "_push_request_to_deliver", fail_second)
+    monkeypatch.setattr(push, "_build_request", fail_second)
     run_due_tasks()
     assert states() == ["WAITING", "WAITING"]
     make_retries_due()

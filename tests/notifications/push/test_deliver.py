@@ -17,7 +17,7 @@ from pipeline.models import Application
 from pipeline.notifications import push
 from pipeline.notifications.companies import repeat_email
 from pipeline.notifications.devices import NOTIFY_DEVICES
-from pipeline.notifications.push import PushReason, push_to_devices
+from pipeline.notifications.push import PushReason
 from pipeline.privacy.erase import erase_person
 from pipeline.services.leaving import withdraw
 from tasks.models import Task
@@ -41,7 +41,7 @@ def test_nobody_is_told_twice_whatever_runs_twice(receiver: Receiver) -> None:
     run_due_tasks()
     seq = Task.objects.get(type__key=NOTIFY_DEVICES).payload["seq"]
 
-    assert push_to_devices(PushReason(application.id, seq)) == {"sent": 0}
+    assert push.deliver(PushReason(application.id, seq)) == {"sent": 0}
     email = application.emails.get(seq=seq)
     repeat_email(application_id=application.id, email_id=email.id, producer="test")
     run_due_tasks()
@@ -58,12 +58,12 @@ def test_a_process_that_dies_while_it_asks_does_not_tell_twice(
     def die(*_: Any) -> Any:
         raise SystemExit
 
-    monkeypatch.setattr(push, "_note_push_delivery_answer", die)
+    monkeypatch.setattr(push, "_note_answer", die)
     seq = Application.objects.get(id=application.id).job.seq
     with pytest.raises(SystemExit):
-        push_to_devices(PushReason(application.id, seq))
+        push.deliver(PushReason(application.id, seq))
     monkeypatch.undo()
-    push_to_devices(PushReason(application.id, seq))
+    push.deliver(PushReason(application.id, seq))
 
     assert len(receiver.received) == 1
     assert DeviceNotice.objects.get().state == "SENDING"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from applicants.models import Device
+from pipeline.notifications import devices
 from pipeline.notifications.devices import (
     MOST_DEVICES,
     DeviceRefused,
     add_device,
-    device_name,
-    devices_of,
+    read_devices,
     remove_device,
 )
 from pipeline.privacy.erase import erase_person
@@ -37,12 +37,12 @@ def test_a_device_is_added_named_and_removed() -> None:
 
     device = browser.added_for(person, URL)
 
-    assert devices_of(person.id) == [device]
+    assert read_devices(person.id) == [device]
     assert device.name == "Chrome on Android"
     assert bytes(device.public_key) == browser.public_key
     remove_device(applicant_id=person.id, device_id=device.id)
     remove_device(applicant_id=person.id, device_id=device.id)
-    assert devices_of(person.id) == []
+    assert read_devices(person.id) == []
 
 
 def test_a_browser_that_is_added_again_is_one_device_with_its_new_keys() -> None:
@@ -61,8 +61,8 @@ def test_a_browser_tells_the_person_who_switched_it_on_last() -> None:
 
     after = Browser().added_for(second, URL)
 
-    assert devices_of(first.id) == []
-    assert devices_of(second.id) == [after]
+    assert read_devices(first.id) == []
+    assert read_devices(second.id) == [after]
     assert after.id != before.id
 
 
@@ -155,4 +155,4 @@ def test_nobody_removes_the_device_of_another() -> None:
     ],
 )
 def test_a_device_has_the_name_that_its_owner_knows(agent: str, name: str) -> None:
-    assert device_name(agent) == name
+    assert devices.browser_name(agent) == name

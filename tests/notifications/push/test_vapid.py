@@ -9,9 +9,9 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from django.core.exceptions import ImproperlyConfigured
 
-from pipeline.config.keys import vapid_key_from_text, vapid_subject_from_text
+from pipeline.config import keys
 from pipeline.notifications.devices import (
-    is_push_on,
+    is_push_enabled,
     vapid_authorization,
     vapid_key_id,
     vapid_public_key,
@@ -68,19 +68,19 @@ def test_another_key_has_another_name(settings: Any) -> None:
 def test_without_a_key_there_are_no_notifications(settings: Any) -> None:
     settings.VAPID_PRIVATE_KEY = b""
 
-    assert not is_push_on()
+    assert not is_push_enabled()
 
 
 @pytest.mark.parametrize("padding", ["", "="])
 def test_a_key_is_read_with_and_without_padding(padding: str) -> None:
-    assert vapid_key_from_text(encoded(SITE_KEY) + padding) == SITE_KEY
-    assert vapid_key_from_text(" ") == b""
+    assert keys.parse_vapid(encoded(SITE_KEY) + padding) == SITE_KEY
+    assert keys.parse_vapid(" ") == b""
 
 
 @pytest.mark.parametrize("wrong", ["AAAA", "no key", "\N{SNOWMAN}", "_" * 43, "A" * 43])
 def test_a_wrong_key_stops_the_start_and_is_not_quoted(wrong: str) -> None:
     with pytest.raises(ImproperlyConfigured) as refused:
-        vapid_key_from_text(wrong)
+        keys.parse_vapid(wrong)
 
     assert "VAPID_PRIVATE_KEY" in str(refused.value)
     assert wrong not in str(refused.value)
@@ -89,8 +89,8 @@ def test_a_wrong_key_stops_the_start_and_is_not_quoted(wrong: str) -> None:
 def test_the_subject_is_an_address_of_the_operator() -> None:
     sender = "Next in Line <jobs@line.example>"
 
-    assert vapid_subject_from_text("", sender=sender) == "mailto:jobs@line.example"
-    assert vapid_subject_from_text("https://line.example", sender=sender) == "https://line.example"
+    assert keys.parse_vapid_subject("", sender=sender) == "mailto:jobs@line.example"
+    assert keys.parse_vapid_subject("https://line.example", sender=sender) == "https://line.example"
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_the_subject_is_an_address_of_the_operator() -> None:
 )
 def test_a_subject_that_is_no_address_stops_the_start(subject: str, sender: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="VAPID_SUBJECT"):
-        vapid_subject_from_text(subject, sender=sender)
+        keys.parse_vapid_subject(subject, sender=sender)

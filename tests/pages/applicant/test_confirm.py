@@ -12,15 +12,10 @@ from django.test import Client
 
 from applicants import browser
 from applicants.models import Applicant
-from applicants.preferences import remember_applicant_time_zone
+from applicants.preferences import remember_time_zone
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import (
-    LinkedOffer,
-    make_offer_link_token,
-    read_offer_link_token,
-    unsubscribe_link,
-)
+from pipeline.mail.links import LinkedOffer, make_offer_token, read_offer_token, unsubscribe_url
 from pipeline.privacy.erase import erase_person
 from pipeline.services.jobs import close_job
 from tests.services.test_verify import unverified
@@ -42,7 +37,7 @@ def token_of(application: Any) -> str:
     """The token of the last offer."""
     events = [each for each in factories.events(application.job_id) if each.to_status]
     offers = [each.seq for each in events if each.to_status == "PENDING_ACKNOWLEDGMENT"]
-    return make_offer_link_token(LinkedOffer(application.id, offers[-1]))
+    return make_offer_token(LinkedOffer(application.id, offers[-1]))
 
 
 def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) -> None:
@@ -64,7 +59,7 @@ def test_a_browser_that_was_never_here_sees_the_deadline_in_the_persons_zone(
     visitor: Client,
 ) -> None:
     application = offered()
-    remember_applicant_time_zone(application.applicant_id, "Asia/Tokyo")
+    remember_time_zone(application.applicant_id, "Asia/Tokyo")
 
     page = visitor.get(f"/confirm/{token_of(application)}/")
     visitor.cookies["time_zone"] = "Europe/Berlin"
@@ -277,7 +272,7 @@ def test_a_link_of_another_kind_neither_confirms_nor_signs_in(visitor: Client) -
     person, seq = application.applicant_id, factories.row_of(application.job_id).seq
     token = token_of(application)
     others = [
-        unsubscribe_link("reminders", person).split("/")[-2],
+        unsubscribe_url("reminders", person).split("/")[-2],
         signing.dumps([application.id.hex, seq], salt="pipeline.notifications.unsubscribe"),
         signing.dumps([application.id.hex, seq]),
         signing.dumps([application.id.hex, seq], salt="applicants.http.proving"),
@@ -297,9 +292,9 @@ def test_no_byte_of_a_link_can_be_changed(visitor: Client) -> None:
 
     for at in range(len(token) - 1):  # the last letter holds bits that mean nothing
         other = "A" if token[at] != "A" else "B"
-        found = read_offer_link_token(token[:at] + other + token[at + 1 :])
+        found = read_offer_token(token[:at] + other + token[at + 1 :])
         assert found is None, at
-    assert read_offer_link_token(token) is not None
+    assert read_offer_token(token) is not None
 
 
 def test_a_link_of_someone_erased_says_nothing_about_them_and_opens_nothing_later(

@@ -9,7 +9,7 @@ from django.test import Client
 from icalendar import Calendar
 
 from jobs.models import JobPosting
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.models import Application
 from pipeline.selectors.applications import my_current_offer
 from pipeline.services.turns import extend_deadline
@@ -30,7 +30,7 @@ def offered() -> Application:
 def link_of(application: Application) -> str:
     seq = my_current_offer(application.id)
     assert seq
-    return f"/confirm/{make_offer_link_token(LinkedOffer(application.id, seq))}/"
+    return f"/confirm/{make_offer_token(LinkedOffer(application.id, seq))}/"
 
 
 def entry_in(client: Client, application: Application) -> Calendar:

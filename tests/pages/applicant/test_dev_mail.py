@@ -47,7 +47,7 @@ def test_nobody_reads_them_through_a_proxy_or_a_tunnel(
     visitor: Client, environment: dict[str, Any]
 ) -> None:
     send()
-    name = dev_mailbox.newest_dev_mails()[0].name
+    name = dev_mailbox.read_newest()[0].name
 
     for path in ("/dev/mail/", f"/dev/mail/{name}/"):
         assert visitor.get(path, HTTP_HOST="localhost:8000").status_code == 200
@@ -87,7 +87,7 @@ def test_a_mail_can_be_read_and_its_links_lead_on(visitor: Client) -> None:
     send(text="<b>Look</b>\nhttp://127.0.0.1:8000/confirm/x/")
 
     listed = visitor.get("/dev/mail/")
-    page = visitor.get(f"/dev/mail/{dev_mailbox.newest_dev_mails()[0].name}/")
+    page = visitor.get(f"/dev/mail/{dev_mailbox.read_newest()[0].name}/")
 
     assert "Development only." in text_of(listed)
     assert "to ana@example.org" in text_of(listed)
@@ -102,7 +102,7 @@ def test_the_newest_come_first_and_can_be_narrowed_to_an_address(visitor: Client
 
     page = visitor.get("/dev/mail/", {"to": "ANA@"})
 
-    assert [mail.subject for mail in dev_mailbox.newest_dev_mails()] == ["Third", "Second", "First"]
+    assert [mail.subject for mail in dev_mailbox.read_newest()] == ["Third", "Second", "First"]
     assert [mail.subject for mail in page.context["mails"]] == ["Second", "First"]
     assert "No emails to this address" in text_of(visitor.get("/dev/mail/", {"to": "zoe"}))
 
@@ -121,7 +121,7 @@ def test_only_the_newest_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
     for subject in ("1", "2", "3"):
         send(subject=subject)
 
-    assert [mail.subject for mail in dev_mailbox.newest_dev_mails()] == ["3", "2"]
+    assert [mail.subject for mail in dev_mailbox.read_newest()] == ["3", "2"]
     assert len(list(folder.iterdir())) == 2
 
 
@@ -141,9 +141,9 @@ def test_what_was_to_an_address_can_be_forgotten() -> None:
     send()
     send(to="bo@example.org")
 
-    dev_mailbox.forget_dev_mails("ana@example.org")
+    dev_mailbox.forget("ana@example.org")
 
-    assert [mail.to for mail in dev_mailbox.newest_dev_mails()] == ["bo@example.org"]
+    assert [mail.to for mail in dev_mailbox.read_newest()] == ["bo@example.org"]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "..", "01795292216649463732-e55e6dd6"])
@@ -156,14 +156,14 @@ def test_without_development_there_is_no_such_page(visitor: Client, settings: An
     settings.DEV_MAIL = False
 
     assert visitor.get("/dev/mail/").status_code == 404
-    assert visitor.get(f"/dev/mail/{dev_mailbox.newest_dev_mails()[0].name}/").status_code == 404
+    assert visitor.get(f"/dev/mail/{dev_mailbox.read_newest()[0].name}/").status_code == 404
 
 
 def test_an_email_is_shown_as_html_with_its_own_styles_and_nothing_else(visitor: Client) -> None:
     email = EmailMultiAlternatives("Hello", "Text.", to=["ana@example.org"])
     email.attach_alternative('<p style="color: red">Read me</p>', "text/html")
     email.send()
-    name = dev_mailbox.newest_dev_mails()[0].name
+    name = dev_mailbox.read_newest()[0].name
 
     answer = visitor.get(f"/dev/mail/{name}/html/")
 
@@ -180,7 +180,7 @@ def test_every_kind_of_email_can_be_looked_at(visitor: Client) -> None:
 
     for kind in previews.KINDS:
         assert f'href="/dev/mail/previews/{kind}/"' in listed
-        assert previews.preview_of(kind)
+        assert previews.find(kind)
         assert visitor.get(f"/dev/mail/previews/{kind}/").status_code == 200
         assert visitor.get(f"/dev/mail/previews/{kind}/html/").status_code == 200
     assert "BEGIN:VCALENDAR" in page_of(visitor, "/dev/mail/previews/promoted/")
@@ -205,7 +205,7 @@ def test_an_import_does_not_push_out_a_code(
         message.attach_alternative("<p>Text.</p>", "text/html")
         message.send()
 
-    kept = [mail.subject for mail in dev_mailbox.newest_dev_mails()]
+    kept = [mail.subject for mail in dev_mailbox.read_newest()]
 
     assert kept == ["Event 4", "Event 3", "Event 2", "Your code"]
 

@@ -9,10 +9,11 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from applicants.browser import DEVICE, sign_in_browser
+from applicants.browser import DEVICE
+from applicants.browser import sign_in as sign_in_browser
 from applicants.models import Applicant, Device, DeviceNotice
 from pipeline.pages.applicant import home as module
-from pipeline.privacy.my_data import my_data_about
+from pipeline.privacy import my_data
 from pipeline.web.rate_limit import Rate
 from tests.support import factories
 from tests.support.applicants import applicant_browser, mine
@@ -149,7 +150,7 @@ def test_the_download_names_each_notification(browser: Client, person: Applicant
     device = Browser().added_for(person, URL)
     DeviceNotice.objects.create(id=device.id, device=device, state="SENT")
 
-    [kept] = my_data_about(person)["devices"]
+    [kept] = my_data.collect(person)["devices"]
 
     assert [each["state"] for each in kept["notifications"]] == ["SENT"]
 

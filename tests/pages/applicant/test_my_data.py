@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from applicants import tokens
 from applicants.models import Applicant
-from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote, Event
@@ -50,7 +50,7 @@ def test_pages_name_all_that_a_company_writes(bo: Client, address: str) -> None:
 
 def test_the_file_holds_everything_and_no_secret(bo: Client, past: History) -> None:
     person = factories.fresh(past.bo).applicant
-    token = issue_token_to_applicant(person)
+    token = tokens.issue(person)
     remove(
         application_id=past.bo.id,
         outcome=Outcome.REJECTED,

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.models import Application, Event
 from pipeline.services.turns import preaccept
 from tests.support import factories
@@ -34,7 +34,7 @@ def offered(waiting: Application) -> Application:
 
 def link_of(offered: Application) -> str:
     seq = Event.objects.get(application_id=offered.id, event="PROMOTED").seq
-    return make_offer_link_token(LinkedOffer(offered.id, seq))
+    return make_offer_token(LinkedOffer(offered.id, seq))
 
 
 def test_an_open_offer_is_passed_by_a_button(offered: Application) -> None:

@@ -6,10 +6,11 @@ import pytest
 from django.test import Client
 
 from pipeline.domain.errors import NotPassable
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.selectors.applications import my_current_offer
 from pipeline.services.joining import verify
-from pipeline.wording.sentences import Reader, sentence
+from pipeline.wording import sentences
+from pipeline.wording.sentences import Reader
 from tests.services.test_pass import offered_first, passes, passes_next
 from tests.support import factories
 from tests.support.applicants import leave, mine, owner_signed_in
@@ -25,7 +26,7 @@ def test_with_nobody_behind_the_seat_is_not_said_to_have_gone_to_anybody() -> No
     leave(seated)
     passes(only)
 
-    said = sentence(factories.events(job_id)[-1], Reader.APPLICANT)
+    said = sentences.compose(factories.events(job_id)[-1], Reader.APPLICANT)
 
     assert said.startswith(
         "You passed your turn and did not take the seat. This does not count as a miss"
@@ -43,7 +44,7 @@ def test_the_link_of_a_missed_offer_does_not_call_it_passed() -> None:
         leave(each)
     assert factories.fresh(first).passes_used == 1
 
-    token = make_offer_link_token(LinkedOffer(first.id, missed or 0))
+    token = make_offer_token(LinkedOffer(first.id, missed or 0))
     said = text_of(Client().get(f"/confirm/{token}/"))
 
     assert "You passed this turn" not in said

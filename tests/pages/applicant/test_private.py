@@ -16,8 +16,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from applicants.models import SignInCode
 from pipeline.config.logging import configure_logging
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
-from pipeline.maintenance.expired_rows import remove_expired_rows
+from pipeline.mail.links import LinkedOffer, make_offer_token
+from pipeline.maintenance import expired_rows
 from pipeline.pages.rate_limits import TooOften
 from tests.support import factories
 from tests.support.applicants import applicant_browser, owner_signed_in, who
@@ -152,7 +152,7 @@ def test_a_refusal_says_nothing_about_the_address() -> None:
 
 def test_the_log_holds_no_link_of_a_mail(capfd: pytest.CaptureFixture[str]) -> None:
     application = factories.application(factories.job(acknowledge_first_seat=True))
-    token = make_offer_link_token(
+    token = make_offer_token(
         LinkedOffer(application.id, factories.events(application.job_id)[-1].seq)
     )
     kept = logging.getLogger().handlers[:], logging.getLogger().level
@@ -178,7 +178,7 @@ def test_expired_sessions_are_removed() -> None:
     first = Session.objects.first()
     Session.objects.filter(pk=first.pk).update(expire_date=F("expire_date") - timedelta(days=30))
 
-    remove_expired_rows()
+    expired_rows.remove_batch()
 
     assert [row.pk for row in Session.objects.all()] != []
     assert not Session.objects.filter(pk=first.pk).exists()

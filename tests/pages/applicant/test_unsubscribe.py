@@ -7,7 +7,7 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Membership, Role
-from pipeline.mail.links import unsubscribe_link
+from pipeline.mail.links import unsubscribe_url
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.pages import text_of
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def path_of(what: str, of: object) -> str:
-    return "/unsubscribe/" + unsubscribe_link(what, of).partition("/unsubscribe/")[2]  # type: ignore[arg-type]
+    return "/unsubscribe/" + unsubscribe_url(what, of).partition("/unsubscribe/")[2]  # type: ignore[arg-type]
 
 
 def test_opening_the_link_changes_nothing_and_the_button_ends_the_reminders() -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company, Membership, Role
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Application, Event
 from tests.support import factories
 from tests.support.applicants import named
@@ -121,7 +121,7 @@ def test_names_are_escaped_however_they_are_written(owner: Client, company: Comp
     evil, long = "<script>alert(1)</script>", "W" * 200
     one = factories.application(job, factories.applicant(name=evil))
     factories.application(job, factories.applicant(name=long))
-    index_names()
+    name_index.update()
 
     for path in (
         f"/company/jobs/{job}/",

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from jobs.models import Company, Role
 from pipeline.domain.states import Outcome
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Application, SavedView
 from pipeline.pages.company import application_filters
 from pipeline.review import annotations as write
@@ -42,7 +42,7 @@ def line(company: Company, job: UUID) -> Any:
     leave(named(job, "Eli Sato"))
     added = factories.applicant(name="Fay Kim")
     factories.application(job, added, actor=factories.RECRUITER)
-    index_names()
+    name_index.update()
     return member
 
 
@@ -173,7 +173,7 @@ def test_everybody_is_found_by_all_filters_however_long(
 ) -> None:
     name, cy = "Ж" * 100, named(job, "Cy Okafor")
     Application.objects.filter(id__in=[cy.id, named(job, "Ana Li").id]).update(name=name)
-    index_names()
+    name_index.update()
     page = page_of(recruiter, f"/company/jobs/{job}/applications/?q={name}&tag=night")
     query = unescape(page.partition('name="query" value="')[2].partition('"')[0])
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Heartbeat
 from tests.support import factories
 from tests.support.applicants import leave, named
@@ -174,7 +174,7 @@ def test_a_long_line_is_searched_by_name(
     other = factories.job(company_id=company.id)
     factories.application(other, factories.applicant(name="Dee Elsewhere"))
     factories.applications(job, 60)
-    index_names()
+    name_index.update()
 
     board = page_of(owner, f"/company/jobs/{job}/")
     found = page_of(owner, f"/company/people/?job={job}&q=dee")

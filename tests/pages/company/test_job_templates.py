@@ -13,7 +13,7 @@ from django.test import Client
 from jobs.models import Company, Job, JobPosting
 from pipeline.models import JobTemplate
 from pipeline.services import jobs
-from pipeline.services.jobs import MOST_TEMPLATES, TemplateRefused, keep_job_template
+from pipeline.services.jobs import MOST_TEMPLATES, TemplateRefused, keep_template
 from tests.support import factories
 from tests.support.pages import follow, page_of, text_of
 from tests.support.together import kinds, together
@@ -28,7 +28,7 @@ def night(company: Company) -> JobTemplate:
     JobPosting.objects.filter(job_id=job).update(
         title="Night nurse", location="Lisbon", description="Nights.\nCalm ones."
     )
-    return keep_job_template(job=_job(job), name="Night shift")
+    return keep_template(job=_job(job), name="Night shift")
 
 
 def _job(job_id: UUID) -> Job:
@@ -73,7 +73,7 @@ def test_a_rule_that_is_newer_than_a_template_has_its_default(night: JobTemplate
 def test_a_template_outlives_the_changes_of_its_job(
     recruiter: Client, job: UUID, company: Company
 ) -> None:
-    kept = keep_job_template(job=_job(job), name="Before")
+    kept = keep_template(job=_job(job), name="Before")
     JobPosting.objects.filter(job_id=job).update(title="After")
 
     assert JobTemplate.objects.get(id=kept.id).title != "After"
@@ -83,7 +83,7 @@ def test_a_name_is_taken_in_any_case_and_only_by_the_same_company(
     recruiter: Client, job: UUID, night: JobTemplate
 ) -> None:
     elsewhere = factories.job()
-    keep_job_template(job=_job(elsewhere), name="Day shift")
+    keep_template(job=_job(elsewhere), name="Day shift")
 
     answer = recruiter.post(f"/company/jobs/{job}/keep-template/", {"name": "night SHIFT"})
     other = recruiter.post(f"/company/jobs/{job}/keep-template/", {"name": "Day shift"})
@@ -96,7 +96,7 @@ def test_a_name_is_taken_in_any_case_and_only_by_the_same_company(
 def test_a_template_is_renamed_also_to_its_own_name_in_another_case(
     recruiter: Client, job: UUID, night: JobTemplate
 ) -> None:
-    keep_job_template(job=_job(job), name="Day shift")
+    keep_template(job=_job(job), name="Day shift")
 
     taken = recruiter.post(f"{LIST}{night.id}/", {"name": "Day shift"})
     page = follow(recruiter, f"{LIST}{night.id}/", {"name": "NIGHT shift"})
@@ -120,7 +120,7 @@ def test_a_company_has_so_many_templates_and_no_more(
 ) -> None:
     assert MOST_TEMPLATES == 50
     monkeypatch.setattr(jobs, "MOST_TEMPLATES", 1)
-    keep_job_template(job=_job(job), name="One")
+    keep_template(job=_job(job), name="One")
 
     answer = recruiter.post(f"/company/jobs/{job}/keep-template/", {"name": "Two"})
 
@@ -168,7 +168,7 @@ def test_others_cannot_read_or_change_templates(
 @pytest.mark.django_db(transaction=True)
 def test_a_name_is_given_once_however_many_ask_at_the_same_time() -> None:
     job = _job(factories.job())
-    keep: Any = partial(keep_job_template, job=job, name="Same")
+    keep: Any = partial(keep_template, job=job, name="Same")
 
     answers = together([keep] * 6)
 

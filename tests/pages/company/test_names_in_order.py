@@ -11,8 +11,8 @@ from django.test import Client
 
 from jobs.models import JobPosting
 from pipeline.models import Application
-from pipeline.notifications.applicants import applicant_email_facts
-from pipeline.notifications.messages import reminder_message, render_message_as_html
+from pipeline.notifications.applicants import email_facts
+from pipeline.notifications.messages import compose_reminder, render_html
 from tests.house.files import name_of
 from tests.support import factories
 from tests.support.applicants import leave, named
@@ -124,9 +124,9 @@ def test_an_email_keeps_a_name_apart_but_its_subject_has_only_the_name() -> None
     JobPosting.objects.filter(job_id=person.job_id).update(title=HEBREW)
     person = factories.fresh(person)
 
-    message = reminder_message(applicant_email_facts(person, None), database_now())
+    message = compose_reminder(email_facts(person, None), database_now())
 
     assert HEBREW in message.subject
     assert "\u2068" not in message.subject
     assert f"“\u2068{HEBREW}\u2069” at" in message.text
-    assert f"“\u2068{HEBREW}\u2069” at" in render_message_as_html(message)
+    assert f"“\u2068{HEBREW}\u2069” at" in render_html(message)

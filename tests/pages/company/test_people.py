@@ -13,7 +13,7 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Application, NameWord
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors import people
@@ -27,12 +27,12 @@ from tests.support.clock import let_time_pass
 
 @pytest.fixture
 def job(job: UUID) -> UUID:
-    index_names()
+    name_index.update()
     return job
 
 
 def found(company: Company, words: str, **how: Any) -> list[str]:
-    page = people.search_by_name(company.id, words, limit=how.pop("limit", 50), **how)
+    page = people.search_names(company.id, words, limit=how.pop("limit", 50), **how)
     return [seen.application.name for seen in page.rows]
 
 
@@ -66,13 +66,13 @@ def test_a_long_list_has_pages(company: Company) -> None:
     job = factories.job(company_id=company.id)
     for n in range(5):
         factories.application(job, factories.applicant(name=f"Kim Number{n}"))
-    index_names()
+    name_index.update()
 
-    first = people.search_by_name(company.id, "kim", limit=2)
+    first = people.search_names(company.id, "kim", limit=2)
     assert first.next
-    second = people.search_by_name(company.id, "kim", after=first.next, limit=2)
+    second = people.search_names(company.id, "kim", after=first.next, limit=2)
     assert second.next
-    third = people.search_by_name(company.id, "kim", after=second.next, limit=2)
+    third = people.search_names(company.id, "kim", after=second.next, limit=2)
 
     pages = [first.rows, second.rows, third.rows]
     assert [len(page) for page in pages] == [2, 2, 1]
@@ -87,12 +87,12 @@ def many(company: Company, monkeypatch: Any) -> Company:
     job = factories.job(company_id=company.id)
     for name in ("Maria A", "Maria B", "Maria C", "Carl D", "Carl E"):
         factories.application(job, factories.applicant(name=name))
-    index_names()
+    name_index.update()
     return company
 
 
 def test_a_search_goes_on_until_it_has_found_somebody(many: Company) -> None:
-    page = people.search_by_name(many.id, "maria c", limit=5)
+    page = people.search_names(many.id, "maria c", limit=5)
 
     assert [seen.application.name for seen in page.rows] == ["Maria C"]
     assert page.next is None
@@ -103,10 +103,10 @@ def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
 ) -> None:
     monkeypatch.setattr(people, "LOOKS", 1)
 
-    first = people.search_by_name(many.id, "maria c", limit=5)
+    first = people.search_names(many.id, "maria c", limit=5)
     assert first.next
     assert (first.rows, first.next.word) == ([], "maria")
-    second = people.search_by_name(many.id, "maria c", after=first.next, limit=5)
+    second = people.search_names(many.id, "maria c", after=first.next, limit=5)
 
     assert [seen.application.name for seen in second.rows] == ["Maria C"]
 
@@ -116,7 +116,7 @@ def test_a_search_begins_with_the_word_that_fewest_people_have(
 ) -> None:
     monkeypatch.setattr(people, "LOOKS", 1)
 
-    page = people.search_by_name(many.id, "maria b", limit=5)
+    page = people.search_names(many.id, "maria b", limit=5)
 
     assert [seen.application.name for seen in page.rows] == ["Maria B"]
 
@@ -137,7 +137,7 @@ def test_names_are_learned_once_whoever_looks_again(company: Company) -> None:
 
     assert found(company, "ana") == []  # nothing of it is done under the job's lock
     for _ in range(3):
-        index_names()
+        name_index.update()
     assert found(company, "ana") == ["Ana Li"]
     assert NameWord.objects.count() == 2
 
@@ -169,13 +169,13 @@ def test_a_name_is_learned_although_its_event_is_committed_after_later_ones(
             cursor.execute(APPLY_LATE)
             factories.application(job, factories.applicant(name="Ana Li"))
             for _ in range(3):
-                index_names()
+                name_index.update()
         other.commit()
     finally:
         other.close()
 
     assert (found(company, "ana"), found(company, "late")) == (["Ana Li"], [])
-    index_names()
+    name_index.update()
     assert found(company, "late") == ["Late Comer"]
 
 
@@ -187,12 +187,12 @@ def test_a_name_that_is_being_erased_is_not_learned_any_more(company: Company) -
     try:
         with other.cursor() as cursor:
             cursor.execute("UPDATE pipeline_application SET name = 'x' WHERE id = %s", [ana.id])
-            index_names()
+            name_index.update()
             assert not NameWord.objects.exists()
         other.commit()
     finally:
         other.close()
-    index_names()
+    name_index.update()
 
     assert [each.word for each in NameWord.objects.all()] == ["x"]
 
@@ -202,7 +202,7 @@ def test_an_erased_person_is_shown_without_an_address(viewer: Client, company: C
     job = factories.job(company_id=company.id, capacity=2)
     for name in ("Ana Li", "Per Lund", "Cy Okafor"):
         factories.application(job, factories.applicant(name=name))
-    index_names()
+    name_index.update()
     per = named(job, "Per Lund")
     assert b"Per Lund" in viewer.get(f"/company/jobs/{job}/").content
     erase_person(applicant_id=per.applicant_id)

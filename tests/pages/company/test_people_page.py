@@ -8,7 +8,7 @@ from uuid import UUID
 from django.test import Client
 
 from applicants.models import Applicant
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from tests.support.applicants import named
 
 
@@ -25,7 +25,7 @@ def test_without_a_search_the_last_applicants_show(
 
 
 def test_the_page_finds_by_name_and_by_whole_address(viewer: Client, job: UUID) -> None:
-    index_names()
+    name_index.update()
     ana = Applicant.objects.get(id=named(job, "Ana Li").applicant_id)
 
     for query in ("ana", ana.email, ana.email.upper()):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.wording.status import Cause, PromotionFacts, status_of_promotion
+from pipeline.wording.status import Cause, PromotionFacts, explain_promotion
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SOON, PAST = NOW + timedelta(hours=1), NOW - timedelta(seconds=5)
@@ -60,22 +60,22 @@ def facts(**differing: Any) -> PromotionFacts:
     ],
 )
 def test_each_state_has_its_answer(differing: dict[str, Any], cause: Cause, tone: str) -> None:
-    answer = status_of_promotion(facts(**differing))
+    answer = explain_promotion(facts(**differing))
 
     assert (answer.cause, answer.tone) == (cause, tone)
 
 
 def test_the_answer_says_who_holds_the_seats_and_until_when() -> None:
-    full = status_of_promotion(facts(active=1, pending=1, first_deadline=SOON))
+    full = explain_promotion(facts(active=1, pending=1, first_deadline=SOON))
 
     assert "1 in review and 1 must confirm" in full.text
     assert full.at == SOON
 
 
 def test_one_seat_is_not_spoken_of_as_several() -> None:
-    free = status_of_promotion(facts(capacity=1, active=0, waiting=0))
-    moving = status_of_promotion(facts(capacity=1, active=1, last_promotion=PAST))
-    many = status_of_promotion(facts(last_promotion=PAST))
+    free = explain_promotion(facts(capacity=1, active=0, waiting=0))
+    moving = explain_promotion(facts(capacity=1, active=1, last_promotion=PAST))
+    many = explain_promotion(facts(last_promotion=PAST))
 
     assert free.next == "The next person who applies gets it."
     assert moving.text.startswith("The seat is taken again")
@@ -85,8 +85,8 @@ def test_one_seat_is_not_spoken_of_as_several() -> None:
 
 
 def test_a_line_that_moves_is_not_said_to_stand_still() -> None:
-    moving = status_of_promotion(facts(last_promotion=PAST))
-    still = status_of_promotion(facts(last_promotion=LONG_AGO))
+    moving = explain_promotion(facts(last_promotion=PAST))
+    still = explain_promotion(facts(last_promotion=LONG_AGO))
 
     assert moving.title.startswith("The line is moving")
     assert "Nothing happens until then" not in moving.next
@@ -94,12 +94,12 @@ def test_a_line_that_moves_is_not_said_to_stand_still() -> None:
 
 
 def test_a_drain_says_how_many_have_to_leave() -> None:
-    assert "5 of 2" in status_of_promotion(facts(active=5)).title
-    assert "After 4 of them" in status_of_promotion(facts(active=5)).next
+    assert "5 of 2" in explain_promotion(facts(active=5)).title
+    assert "After 4 of them" in explain_promotion(facts(active=5)).next
 
 
 def test_a_cool_down_says_when_it_ends() -> None:
-    answer = status_of_promotion(facts(active=0, waiting=3, first_eligible=SOON))
+    answer = explain_promotion(facts(active=0, waiting=3, first_eligible=SOON))
 
     assert answer.title == "Nobody waiting can be promoted yet."
     assert answer.at == SOON
@@ -108,8 +108,8 @@ def test_a_cool_down_says_when_it_ends() -> None:
 def test_a_silent_worker_says_when_it_was_last_seen() -> None:
     late = {"pending": 1, "active": 1, "first_deadline": PAST, "worker_alive": False}
 
-    assert status_of_promotion(facts(**late, worker_seen=LONG_AGO)).at == LONG_AGO
-    assert "never" in status_of_promotion(facts(**late)).at_words
+    assert explain_promotion(facts(**late, worker_seen=LONG_AGO)).at == LONG_AGO
+    assert "never" in explain_promotion(facts(**late)).at_words
 
 
 STATES = product(
@@ -134,7 +134,7 @@ def test_there_is_an_answer_in_every_state() -> None:
     for values in STATES:
         line = facts(**dict(zip(NAMES, values, strict=True)))
 
-        answer = status_of_promotion(line)
+        answer = explain_promotion(line)
 
         said = (answer.title, answer.text, answer.next)
         assert all(said), line

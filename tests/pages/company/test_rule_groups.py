@@ -13,8 +13,8 @@ from django.test import Client
 from jobs.models import Company, Job, Role
 from jobs.policies import Policy
 from pipeline.domain.errors import StaleVersion
-from pipeline.pages.company.rule_groups import example_of_deadline
-from pipeline.pages.error_messages import error_message_for
+from pipeline.pages.company.rule_groups import deadline_example
+from pipeline.pages.error_messages import explain_refusal
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.clock import database_now
@@ -205,7 +205,7 @@ def test_the_time_of_a_draw_is_not_dropped_because_a_colleague_opened_the_job(
 
     after = factories.row_of(job.id)
     assert answer.status_code == 409
-    assert error_message_for(StaleVersion()) in unescape(answer.content.decode())
+    assert explain_refusal(StaleVersion()) in unescape(answer.content.decode())
     assert (after.draw_at, after.posting.version) == (job.draw_at, job.posting.version)
 
 
@@ -219,11 +219,11 @@ def test_the_time_of_a_draw_is_not_dropped_because_a_colleague_opened_the_job(
 def test_the_example_counts_as_a_deadline_does(policy: dict[str, Any], ends: str) -> None:
     rules = Policy(quiet_time_zone="Europe/Berlin", **policy)
 
-    assert example_of_deadline(rules, WEDNESDAY) == (
+    assert deadline_example(rules, WEDNESDAY) == (
         "For example, a seat that is offered at 18:00 on Friday 27 November must be confirmed by"
         f" {ends}. Without quiet hours, it would be by 18:00 on Saturday 28 November."
     )
-    assert example_of_deadline(Policy(), WEDNESDAY) == ""
+    assert deadline_example(Policy(), WEDNESDAY) == ""
 
 
 @pytest.mark.parametrize(
@@ -238,6 +238,6 @@ def test_the_example_is_right_when_the_clocks_change(month: int, day: int, plain
         acknowledgment_window_seconds=48 * 3_600,
     )
 
-    example = example_of_deadline(rules, datetime(2026, month, day, 12, tzinfo=UTC))
+    example = deadline_example(rules, datetime(2026, month, day, 12, tzinfo=UTC))
 
     assert example.endswith(f"Without quiet hours, it would be by {plainly}.")

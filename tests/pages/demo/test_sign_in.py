@@ -10,7 +10,7 @@ from django.test import Client
 
 from jobs.companies import create_company
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
-from pipeline.management.commands.up import demo_links_for_up
+from pipeline.management.commands.up import demo_links
 from pipeline.web import addresses
 from tests.support import factories
 from tests.support.pages import text_of
@@ -76,7 +76,7 @@ def test_no_link_exists_or_works_with_a_database_of_ones_own(
     assert visitor.get(link).status_code == 404
     assert visitor.post(link).status_code == 404
     assert addresses.demo_access_token(who) == ""
-    assert demo_links_for_up("http://127.0.0.1:8000") == ""
+    assert demo_links("http://127.0.0.1:8000") == ""
     assert not visitor.session.keys()
 
 
@@ -102,6 +102,6 @@ def test_a_made_up_token_signs_nobody_in(visitor: Client, token: str) -> None:
 
 
 def test_the_links_are_printed_for_both(settings: Any) -> None:
-    printed = demo_links_for_up("http://127.0.0.1:8123")
+    printed = demo_links("http://127.0.0.1:8123")
 
     assert printed.count("http://127.0.0.1:8123/demo/sign-in/") == 2

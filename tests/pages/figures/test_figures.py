@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.pages.charts import chart_ticks_of_count, chart_ticks_of_span, chart_ticks_of_time
+from pipeline.pages.charts import count_ticks, duration_ticks, time_ticks
 from pipeline.pages.figures import figures as module
 from tests.support import factories
 from tests.support.history import History, page
@@ -72,9 +72,9 @@ def test_it_says_when_only_the_last_events_are_shown(
 def test_time_labels_are_round_in_the_readers_zone() -> None:
     start = datetime(2026, 11, 12, 19, 49, tzinfo=UTC)
 
-    week = chart_ticks_of_time(start, start + timedelta(days=9), BERLIN)
-    day = chart_ticks_of_time(start, start + timedelta(hours=24), BERLIN)
-    hour = chart_ticks_of_time(start, start + timedelta(minutes=60), BERLIN)
+    week = time_ticks(start, start + timedelta(days=9), BERLIN)
+    day = time_ticks(start, start + timedelta(hours=24), BERLIN)
+    hour = time_ticks(start, start + timedelta(minutes=60), BERLIN)
 
     assert [tick.label for tick in week] == ["14 Nov", "16 Nov", "18 Nov", "20 Nov"]
     assert [tick.label for tick in day] == ["13 Nov", "06:00", "12:00", "18:00"]
@@ -85,7 +85,7 @@ def test_time_labels_are_round_in_the_readers_zone() -> None:
 def test_days_are_from_midnight_to_midnight_when_the_clocks_change() -> None:
     start = datetime(2026, 10, 23, 22, 0, tzinfo=UTC)
 
-    ticks = chart_ticks_of_time(start, start + timedelta(days=4), BERLIN)
+    ticks = time_ticks(start, start + timedelta(days=4), BERLIN)
 
     assert [tick.label for tick in ticks] == ["24 Oct", "25 Oct", "26 Oct", "27 Oct"]
 
@@ -100,13 +100,13 @@ def test_days_are_from_midnight_to_midnight_when_the_clocks_change() -> None:
     ],
 )
 def test_axes_of_counts_are_whole_and_round(highest: int, top: float, labels: list[str]) -> None:
-    assert chart_ticks_of_count(highest)[0] == top
-    assert [tick.label for tick in chart_ticks_of_count(highest)[1]] == labels
+    assert count_ticks(highest)[0] == top
+    assert [tick.label for tick in count_ticks(highest)[1]] == labels
 
 
 @pytest.mark.parametrize("longest", [0.2, 1, 59, 61, 600, 86_400, 2_592_000, 1e8])
 def test_axes_of_spans_begin_at_nothing_and_stay_short(longest: float) -> None:
-    ticks = chart_ticks_of_span(longest)
+    ticks = duration_ticks(longest)
 
     assert ticks[0].label == "0"
     assert 1 <= len(ticks) <= 7

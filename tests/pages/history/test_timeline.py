@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.domain.states import EventType, Outcome
-from pipeline.maintenance.name_index import index_names
+from pipeline.maintenance import name_index
 from pipeline.models import Application
-from pipeline.selectors.timelines import Wanted, event_trees_of, wanted_event_trees_of
+from pipeline.selectors.timelines import Wanted, read_event_trees, read_wanted_event_trees
 from pipeline.services.jobs import close_job
 from pipeline.services.leaving import remove
 from pipeline.services.settling import settle
@@ -64,12 +64,12 @@ def test_filters_show_one_kind_one_person_or_what_one_event_set_off(
 
 def test_a_name_leads_to_its_person_and_several_are_offered(viewer: Client, past: History) -> None:
     timeline = page(past.job, "timeline/")
-    index_names()
+    name_index.update()
 
     assert viewer.get(f"{timeline}?name=okaf")["Location"].endswith(f"application={past.cy.id}")
     factories.application(past.job, factories.applicant(name="Bo Holm"))
     factories.application(factories.job(company_id=factories.row_of(past.job).company_id))
-    index_names()
+    name_index.update()
     several = viewer.get(f"{timeline}?name=bo").content.decode()
     assert "Which person?" in several
     assert str(past.bo.id) in several
@@ -108,9 +108,9 @@ def all_seqs(job: UUID, wanted: Wanted | None) -> list[int]:
     before, more = None, True
     while more:
         if wanted is None:
-            found = event_trees_of(job, before=before, limit=3)
+            found = read_event_trees(job, before=before, limit=3)
         else:
-            found = wanted_event_trees_of(job, wanted, before=before, limit=3)
+            found = read_wanted_event_trees(job, wanted, before=before, limit=3)
         seqs += [tree.event.seq for tree in found.rows]
         before, more = (seqs[-1] if seqs else None), found.more
     return seqs
@@ -120,7 +120,7 @@ def all_in_trees(job: UUID) -> list[int]:
     seqs: list[int] = []
     before, more = None, True
     while more:
-        found = event_trees_of(job, before=before, limit=3)
+        found = read_event_trees(job, before=before, limit=3)
         for tree in found.rows:
             seqs += [tree.event.seq, *(child.seq for child in tree.children)]
         before, more = found.rows[-1].event.seq, found.more
@@ -173,7 +173,7 @@ def test_who_was_let_go_and_who_was_decided_on_after_the_closing_is_all_told() -
     factories.settle_all()
     decide_on(second)
 
-    trees = event_trees_of(job, before=None, limit=3).rows
+    trees = read_event_trees(job, before=None, limit=3).rows
 
     assert [tree.event.event for tree in trees] == ["REMOVED", "REMOVED", "JOB_CLOSED"]
     assert [tree.total for tree in trees] == [0, 0, 7]

@@ -14,7 +14,7 @@ from jobs.models import Company, Role
 from pipeline.files.imports import admitting
 from pipeline.files.imports.admitting import admit_rows
 from pipeline.files.imports.reading import read_csv_rows
-from pipeline.files.imports.tasks import check_import_rows
+from pipeline.files.imports.tasks import check_rows
 from pipeline.models import ImportRun, StoredFile
 from pipeline.services.jobs import pause_job
 from tasks.models import Task
@@ -86,7 +86,7 @@ def test_a_check_shows_how_the_columns_were_understood(recruiter: Client, job_id
     file = SimpleUploadedFile("people.csv", content, content_type="text/csv")
     here = recruiter.post(f"/company/jobs/{job_id}/import/", {"file": file, "check": "1"})
 
-    check_import_rows(ImportRun.objects.get().file_id)
+    check_rows(ImportRun.objects.get().file_id)
     page = " ".join(recruiter.get(here["Location"]).content.decode().split())
 
     assert (

@@ -9,7 +9,7 @@ from django.test import Client
 from uuid_utils.compat import uuid7
 
 from jobs.models import ApiKey, Company, Membership, Role
-from jobs.sandboxes import sandbox_of
+from jobs.sandboxes import find_sandbox
 from pipeline.models import ClockAdvance
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
@@ -37,7 +37,7 @@ def test_an_owner_creates_the_sandbox_and_is_in_test_mode(owner: Client, company
 
     page = follow(owner, "/company/test/create/", {"company_id": str(company.id)})
 
-    found = sandbox_of(company.id)
+    found = find_sandbox(company.id)
     assert found
     assert found.name == "Acme (test)"
     assert BANNER in page
@@ -51,7 +51,7 @@ def test_only_an_owner_creates_it(recruiter: Client, company: Company) -> None:
 
     assert recruiter.post("/company/test/create/").status_code == 403
 
-    assert sandbox_of(company.id) is None
+    assert find_sandbox(company.id) is None
 
 
 def test_every_page_of_the_sandbox_says_so_and_leads_back(company: Company) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from jobs.keys import create_api_key
+from jobs.keys import create as create_api_key
 from jobs.models import Company, Role, Scope
 from pipeline.models import RequestRecord
 from pipeline.pages.staff import keys

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from jobs.keys import find_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, User
 from tests.pages.staff.test_keys import KEY, KEYS, status_with
 from tests.support.accounts import PASSWORD, browser_of, sign_in
@@ -80,7 +80,7 @@ def test_a_key_expires(company: Company, days: int) -> None:
     assert made["expires_at"] is not None
     assert before == 200
     assert status_with(made["key"]) == 401
-    assert find_api_key(made["key"]) is None
+    assert keys.find(made["key"]) is None
 
 
 @pytest.mark.parametrize("days", [0, -1, 3_651, "soon"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from jobs.keys import create_api_key
+from jobs import keys
 from jobs.models import ApiKey, Company, Role, Scope, User
 from pipeline.models import Producer
 from pipeline.work.catalog import COMPANY_TYPES
@@ -83,7 +83,7 @@ def test_a_revoked_key_stops_working(ada: User) -> None:
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.RECRUITER])
 def test_only_owners_have_to_do_with_keys(company: Company, role: Role) -> None:
-    row, key = create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
+    row, key = keys.create(company_id=company.id, name="K", scopes=[Scope.READ])
     client = browser_of(member_of(company, role))
 
     answers = [
@@ -97,7 +97,7 @@ def test_only_owners_have_to_do_with_keys(company: Company, role: Role) -> None:
 
 
 def test_another_companys_key_is_not_there(ada: User) -> None:
-    row, key = create_api_key(company_id=factories.company().id, name="Theirs", scopes=[Scope.READ])
+    row, key = keys.create(company_id=factories.company().id, name="Theirs", scopes=[Scope.READ])
     client = browser_of(ada)
 
     assert "Theirs" not in client.get(KEYS).content.decode()

@@ -6,7 +6,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
 
-from jobs.companies import require_second_step_in_company
+from jobs.companies import require_second_step
 from jobs.errors import SecondStepMissing
 from jobs.models import Company, Role, User
 from tests.support import factories
@@ -53,7 +53,7 @@ def test_an_owner_without_a_second_step_cannot_require_one(company: Company, ada
     assert "Add a passkey or an authenticator app to your own account first" in page
     assert not Company.objects.get(id=company.id).requires_second_step
     with pytest.raises(SecondStepMissing):
-        require_second_step_in_company(company_id=company.id, required=True, by=ada.id)
+        require_second_step(company_id=company.id, required=True, by=ada.id)
 
 
 def test_a_member_without_one_is_out_at_once_and_in_again_with_one(
@@ -84,7 +84,7 @@ def test_other_companies_of_the_member_stay_open(company: Company, ada: User) ->
     other = factories.company(name="Open")
     other.memberships.create(user=colleague, role=Role.VIEWER)
     job, theirs = (factories.job(company_id=each.id) for each in (company, other))
-    require_second_step_in_company(company_id=company.id, required=True, by=ada.id)
+    require_second_step(company_id=company.id, required=True, by=ada.id)
     browser, api = browser_of(colleague), SessionCaller().as_staff(colleague)
 
     assert browser.get(f"/company/jobs/{theirs}/").status_code == 200

@@ -12,11 +12,11 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from jobs.accounts import has_staff_account
+from jobs.accounts import is_staff_address
 from jobs.companies import create_company
 from jobs.errors import AlreadyMember
 from jobs.models import Company, Membership, Role, User
-from jobs.team import add_team_member
+from jobs.team import add_member
 from tests.pages.staff.test_sign_in import ask_for_code, code_to, try_code
 from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of, sign_in
 
@@ -83,9 +83,7 @@ def test_the_owner_signs_in_by_a_code_while_strangers_ask_for_codes(ada: User) -
 @pytest.fixture
 def jana(company: Company) -> User:
     """Return a member whose address has letters beyond ASCII."""
-    membership = add_team_member(
-        company_id=company.id, email="Jana@BÜCHER.example", role=Role.OWNER
-    )
+    membership = add_member(company_id=company.id, email="Jana@BÜCHER.example", role=Role.OWNER)
     membership.user.set_password(PASSWORD)
     membership.user.save()
     EmailAddress.objects.update_or_create(
@@ -104,9 +102,9 @@ def test_a_mailbox_is_one_account_however_it_is_spelt(
 ) -> None:
     assert jana.email == "jana@xn--bcher-kva.example"
     assert sign_in(spelling).url == "/company/"
-    assert has_staff_account(spelling)
+    assert is_staff_address(spelling)
     with pytest.raises(AlreadyMember):
-        add_team_member(company_id=company.id, email=spelling, role=Role.VIEWER)
+        add_member(company_id=company.id, email=spelling, role=Role.VIEWER)
     page = browser_of(jana).post("/company/team/", {"email": spelling, "role": "VIEWER"})
     assert "already in the team" in says(page)
     create_company(name="Other", owner_email=spelling)
@@ -137,7 +135,7 @@ def test_nobody_is_added_under_an_address_with_letters_that_cannot_be_seen(
     company: Company, ada: User, address: str
 ) -> None:
     with pytest.raises(ValidationError):
-        add_team_member(company_id=company.id, email=address, role=Role.VIEWER)
+        add_member(company_id=company.id, email=address, role=Role.VIEWER)
     page = browser_of(ada).post("/company/team/", {"email": address, "role": "VIEWER"})
 
     assert page.status_code == 422

@@ -10,7 +10,7 @@ from django.test import Client
 
 from jobs.errors import LastOwner
 from jobs.models import Company, Membership, Role, User
-from jobs.team import change_team_role, remove_team_member
+from jobs.team import change_role, remove_member
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.together import kinds, together
@@ -101,8 +101,8 @@ def test_of_two_owners_who_leave_at_once_one_stays(
     member_of(company, Role.OWNER)
     first, second = Membership.objects.filter(company=company).values_list("id", flat=True)
     acts = [
-        partial(remove_team_member, company_id=company.id, membership_id=first),
-        partial(change_team_role, company_id=company.id, membership_id=second, role=Role.VIEWER),
+        partial(remove_member, company_id=company.id, membership_id=first),
+        partial(change_role, company_id=company.id, membership_id=second, role=Role.VIEWER),
     ]
 
     answers = together(acts)

@@ -14,7 +14,7 @@ from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.outgoing.client import Failure
 from pipeline.pages.webhooks import FAILURES, OFF_REASONS, STATES
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.endpoints import REDELIVER, SHOWN_AGAIN_FOR
 from tasks.models import Task
 from tests.support.pages import follow, page_of
@@ -179,11 +179,11 @@ def test_a_rotation_is_asked_for_first(owner: Client, hook: str) -> None:
 
 def test_a_test_is_sent_seen_and_sent_again(owner: Client, hook: str, receiver: Receiver) -> None:
     sent = follow(owner, f"{hook}test/", {})
-    deliver_due_webhooks()
+    send_due_webhooks()
     delivery = WebhookDelivery.objects.get()
     seen = page_of(owner, f"{hook}deliveries/{delivery.id}/")
     follow(owner, f"{hook}deliveries/{delivery.id}/redeliver/", {})
-    deliver_due_webhooks()
+    send_due_webhooks()
 
     assert "Not sent yet" in sent
     assert "Attempt 1: delivered (204)" in seen
@@ -197,7 +197,7 @@ def test_failures_are_explained_and_sent_again_as_a_task(
 ) -> None:
     receiver.answers(410)
     follow(owner, f"{hook}test/", {})
-    deliver_due_webhooks()
+    send_due_webhooks()
     page, listed = page_of(owner, hook), page_of(owner, LIST)
     refused = follow(owner, f"{hook}redeliver/", {"since": "day"})
     follow(owner, f"{hook}switch/", {"enabled": "yes"})

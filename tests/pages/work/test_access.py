@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
 from tests.support.background_tasks import dead, started, status_of
 
 READ = ["", "dead/", "types/", "schedules/", "{task}/"]
@@ -21,7 +22,7 @@ OF_TYPES = ["dead/replay/", "types/demo.sleep/pause/", "types/demo.sleep/resume/
 @pytest.fixture
 def ids(company: Company) -> dict[str, UUID]:
     plan = Plan(name="Nap", cron="0 8 * * 1", type_key="demo.sleep")
-    schedule = create_company_schedule(company_id=company.id, plan=plan)
+    schedule = schedules.create(company_id=company.id, plan=plan)
     return {"task": dead(company), "schedule": schedule.id}
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work import schedules
+from pipeline.work.schedules import Plan
 from tasks.models import TaskAct
 
 LIST = "/company/work/schedules/"
@@ -15,7 +16,7 @@ LIST = "/company/work/schedules/"
 
 def test_members_are_named_for_what_they_do(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
-    made = create_company_schedule(company_id=company.id, plan=plan, actor="someone else")
+    made = schedules.create(company_id=company.id, plan=plan, actor="someone else")
 
     owner.post(f"{LIST}{made.id}/switch/", {"enabled": "no"})
     owner.post(f"{LIST}{made.id}/delete/")

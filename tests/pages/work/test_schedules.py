@@ -10,8 +10,9 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.pages.work.schedules import RHYTHMS, cron_of_rhythm, describe_cron, rhythm_of_cron
-from pipeline.work.schedules import MOST_SCHEDULES, Plan, create_company_schedule
+from pipeline.pages.work.schedules import RHYTHMS, describe_cron, parse_rhythm, write_cron
+from pipeline.work import schedules
+from pipeline.work.schedules import MOST_SCHEDULES, Plan
 from tasks.models import Schedule
 from tests.support import factories
 from tests.support.pages import follow, page_of
@@ -117,7 +118,7 @@ def test_a_schedule_is_changed_and_keeps_what_the_form_does_not_ask_for(
 ) -> None:
     payload = {"job_id": str(job), "format": "jsonl"}
     plan = Plan("Log", "5 * * * *", "log.export", payload=payload, priority=7, enabled=False)
-    made = create_company_schedule(company_id=company.id, plan=plan)
+    made = schedules.create(company_id=company.id, plan=plan)
     shown = owner.get(f"{LIST}{made.id}/")
     assert shown.context["form"].initial["rhythm"] == "hourly"
     assert len(shown.context["runs"]) == 5
@@ -132,7 +133,7 @@ def test_a_schedule_is_changed_and_keeps_what_the_form_does_not_ask_for(
 
 def test_a_schedule_is_switched_off_and_on_and_deleted(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
-    made = create_company_schedule(company_id=company.id, plan=plan)
+    made = schedules.create(company_id=company.id, plan=plan)
 
     assert "No next run" in follow(owner, f"{LIST}{made.id}/switch/", {"enabled": "no"})
     assert "Next: " in follow(owner, f"{LIST}{made.id}/switch/", {"enabled": "yes"})
@@ -145,7 +146,7 @@ def test_too_many_schedules_are_refused(
     owner: Client, company: Company, form: dict[str, Any]
 ) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep")
-    one = create_company_schedule(company_id=company.id, plan=plan)
+    one = schedules.create(company_id=company.id, plan=plan)
     rows = [
         Schedule(
             name="x", cron=one.cron, type_key="demo.sleep", owner_id=company.id, next_at=one.next_at
@@ -164,7 +165,7 @@ def test_too_many_schedules_are_refused(
 def test_rhythms_are_read_back_from_their_cron_expressions(rhythm: str) -> None:
     at = time(0 if rhythm == "hourly" else 17, 5)
 
-    found = rhythm_of_cron(cron_of_rhythm(rhythm, at, 3))
+    found = parse_rhythm(write_cron(rhythm, at, 3))
 
     assert found is not None
     assert found[:2] == (rhythm, at)
@@ -194,7 +195,7 @@ def test_a_schedule_is_run_now_once_and_its_history_shows_it(
 ) -> None:
     plan = Plan("Nightly log", "0 2 * * *", "log.export", payload={"job_id": str(job)})
     plan.payload["format"] = "csv"
-    schedule = create_company_schedule(company_id=company.id, plan=plan)
+    schedule = schedules.create(company_id=company.id, plan=plan)
     here = f"{LIST}{schedule.id}/"
     assert "It has not run in the last 30 days." in page_of(viewer, f"{here}history/")
 

@@ -10,13 +10,7 @@ from django.db import connection, transaction
 
 from tasks import control, errors, retention
 from tasks.models import Breaker, TaskAct, TaskType
-from tasks.scheduling.schedules import (
-    create_schedule,
-    delete_schedule,
-    enqueue_due_schedules,
-    ensure_schedule,
-    save_schedule,
-)
+from tasks.scheduling import schedules
 
 pytestmark = pytest.mark.django_db
 
@@ -76,14 +70,14 @@ def test_what_is_refused_or_rolled_back_was_no_act() -> None:
 
 
 def test_schedules_are_made_changed_and_ended_in_somebodys_name() -> None:
-    made = create_schedule(
+    made = schedules.create(
         name="s", cron="0 9 * * *", type_key="test.noop", owner_id=uuid4(), actor="ana"
     )
     made.cron = "0 10 * * *"
-    save_schedule(made, actor="ben")
+    schedules.save(made, actor="ben")
     name, owner = str(made.id), made.owner_id
-    delete_schedule(made, actor="cleo")
-    ensure_schedule("tidy", "0 3 * * *", "test.noop")
+    schedules.delete(made, actor="cleo")
+    schedules.ensure("tidy", "0 3 * * *", "test.noop")
 
     assert acts()[:3] == [
         ("schedule_created", name, "ana", owner),
@@ -97,13 +91,13 @@ def test_schedules_are_made_changed_and_ended_in_somebodys_name() -> None:
 
 
 def test_that_the_scheduler_switched_one_off_stands_there_with_the_reason() -> None:
-    made = create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+    made = schedules.create(name="s", cron="* * * * *", type_key="test.noop")
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE tasks_schedule SET type_key = 'no.such', next_at = now() - interval '2 hours'"
         )
 
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     [told] = TaskAct.objects.filter(what="schedule_switched_off")
     assert (told.actor, told.target, told.data["enabled"]) == ("site", str(made.id), False)
@@ -119,6 +113,6 @@ def test_acts_are_kept_for_a_year() -> None:
                 [days, f"{days} days ago"],
             )
 
-    retention.run_task_retention()
+    retention.run()
 
     assert [act[2] for act in acts()] == ["364 days ago"]

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tasks import time_zones
 from tasks.errors import BadSchedule
 from tasks.scheduling.cron import CronTimes
-from tasks.time_zones import is_known_time_zone
 
 
 def times(cron: str, zone: str, start: str, count: int) -> list[str]:
@@ -142,6 +142,6 @@ def test_all_hours_written_out_are_a_star(hours: str) -> None:
 
 @pytest.mark.parametrize("zone", ["localtime", "posixrules", "posix/Europe/Berlin", "Factory", ""])
 def test_a_zone_of_this_machine_alone_is_none(zone: str) -> None:
-    assert not is_known_time_zone(zone)
+    assert not time_zones.is_known(zone)
     with pytest.raises(BadSchedule):
         CronTimes("0 8 * * *", zone)

@@ -13,15 +13,8 @@ from django.db import connection
 
 from tasks.errors import BadSchedule, InvalidPayload, UnknownType
 from tasks.models import Schedule, Task
-from tasks.scheduling.schedules import (
-    MOST_MADE_UP,
-    MOST_TASKS,
-    create_schedule,
-    enqueue_due_schedules,
-    ensure_schedule,
-    next_times_of_schedule,
-    save_schedule,
-)
+from tasks.scheduling import schedules
+from tasks.scheduling.schedules import MOST_MADE_UP, MOST_TASKS, next_times
 
 
 class DueSince(Protocol):
@@ -40,7 +33,7 @@ def due_since() -> DueSince:
     now = datetime.now(UTC).replace(second=0, microsecond=0)
 
     def make(minutes: float, **columns: Any) -> Schedule:
-        made = create_schedule(name="s", cron="* * * * *", type_key="test.noop", **columns)
+        made = schedules.create(name="s", cron="* * * * *", type_key="test.noop", **columns)
         Schedule.objects.filter(id=made.id).update(next_at=now - timedelta(minutes=minutes))
         return made
 
@@ -49,9 +42,9 @@ def due_since() -> DueSince:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_new_schedule_waits_for_its_next_time() -> None:
-    made = create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+    made = schedules.create(name="s", cron="* * * * *", type_key="test.noop")
 
-    rest = enqueue_due_schedules()
+    rest = schedules.enqueue_due()
 
     assert not Task.objects.exists()
     assert 0 <= rest <= 5
@@ -63,7 +56,7 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked(due_since: DueSinc
     made = due_since(0, payload={"a": 1}, priority=3)
 
     def ask() -> None:
-        enqueue_due_schedules()
+        schedules.enqueue_due()
         connection.close()
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
@@ -71,7 +64,7 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked(due_since: DueSinc
         thread.start()
     for thread in threads:
         thread.join()
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     [task] = Task.objects.all()
     assert (task.payload, task.priority) == ({"a": 1}, 3)
@@ -83,11 +76,11 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked(due_since: DueSinc
 @pytest.mark.django_db(transaction=True)
 def test_even_a_schedule_that_was_set_back_repeats_no_time(due_since: DueSince) -> None:
     made = due_since(0)
-    enqueue_due_schedules()
+    schedules.enqueue_due()
     made.refresh_from_db()
     Schedule.objects.update(next_at=made.last_enqueued_for)
 
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     assert Task.objects.count() == 1
 
@@ -99,7 +92,7 @@ def test_missed_times_are_made_up_only_if_asked_for(
 ) -> None:
     due_since(10, catch_up=catch_up)
 
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     assert Task.objects.count() in (made, made + 1)  # a minute may have begun meanwhile
 
@@ -113,7 +106,7 @@ def test_the_last_missed_time_is_made_up_only_while_it_is_nearer_than_the_next(
         at = Schedule.objects.get(id=each.id).next_at
         Schedule.objects.filter(id=each.id).update(cron=f"{at.minute} * * * *")
 
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     assert [task.producer for task in Task.objects.all()] == [f"schedule:{nearer.id}"]
 
@@ -123,7 +116,7 @@ def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other(due_since
     bad, good = due_since(61), due_since(0)
     Schedule.objects.filter(id=bad.id).update(type_key="no.such")
 
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     bad.refresh_from_db()
     assert (bad.enabled, "no.such" in bad.problem) == (False, True)
@@ -137,12 +130,12 @@ def test_one_of_a_type_that_is_not_known_here_is_left_to_another_release_for_an_
     newer = due_since(59)
     Schedule.objects.update(type_key="no.such")
 
-    rest = enqueue_due_schedules()
+    rest = schedules.enqueue_due()
 
     Schedule.objects.update(type_key="test.noop")
     newer.refresh_from_db()
     assert (newer.enabled, newer.problem, rest) == (True, "", 5)
-    enqueue_due_schedules()
+    schedules.enqueue_due()
     assert Task.objects.count() == 1
 
 
@@ -156,9 +149,9 @@ def test_schedules_add_nothing_to_what_waits_too_much_already(
         due_since(5, owner_id=company, catch_up=True)
     theirs, sites = due_since(0, owner_id=uuid4()), due_since(0)
 
-    enqueue_due_schedules()
+    schedules.enqueue_due()
     Schedule.objects.filter(owner_id=company).update(next_at=sites.created_at)
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     waiting = Task.objects.filter(owner_id=company).count()
     assert waiting in (12, 13)  # what one turn has made, and no more
@@ -171,12 +164,12 @@ def test_a_turn_is_short_however_much_was_missed(due_since: DueSince) -> None:
     for _ in range(15):
         due_since(60, catch_up=True)
 
-    rest = enqueue_due_schedules()
+    rest = schedules.enqueue_due()
 
     assert MOST_TASKS <= Task.objects.count() < MOST_TASKS + MOST_MADE_UP
     assert rest == 0
     for _ in range(5):
-        enqueue_due_schedules()
+        schedules.enqueue_due()
     assert Task.objects.count() >= 15 * 61
 
 
@@ -186,12 +179,12 @@ def test_a_disabled_schedule_does_nothing_and_starts_from_now_when_enabled(
 ) -> None:
     made = due_since(10, catch_up=True)
     Schedule.objects.update(enabled=False)
-    enqueue_due_schedules()
+    schedules.enqueue_due()
 
     made.refresh_from_db()
     made.enabled = True
-    save_schedule(made)
-    enqueue_due_schedules()
+    schedules.save(made)
+    schedules.enqueue_due()
 
     assert not Task.objects.exists()
 
@@ -199,9 +192,9 @@ def test_a_disabled_schedule_does_nothing_and_starts_from_now_when_enabled(
 @pytest.mark.django_db(transaction=True)
 def test_a_schedule_of_what_cannot_be_enqueued_is_refused() -> None:
     with pytest.raises(UnknownType):
-        create_schedule(name="s", cron="* * * * *", type_key="no.such")
+        schedules.create(name="s", cron="* * * * *", type_key="no.such")
     with pytest.raises(InvalidPayload):
-        create_schedule(
+        schedules.create(
             name="s", cron="* * * * *", type_key="demo.sleep", payload={"seconds": "long"}
         )
 
@@ -211,7 +204,7 @@ def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() 
     made = []
 
     def start() -> None:
-        made.append(ensure_schedule("retention", "0 3 * * *", "test.noop", {"a": 1}).id)
+        made.append(schedules.ensure("retention", "0 3 * * *", "test.noop", {"a": 1}).id)
         connection.close()
 
     threads = [threading.Thread(target=start) for _ in range(6)]
@@ -220,7 +213,7 @@ def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() 
     for thread in threads:
         thread.join()
     Schedule.objects.update(cron="0 4 * * *")
-    ensure_schedule("retention", "0 3 * * *", "test.noop")
+    schedules.ensure("retention", "0 3 * * *", "test.noop")
 
     [kept] = Schedule.objects.all()
     assert set(made) == {kept.id}
@@ -229,18 +222,18 @@ def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() 
 
 @pytest.mark.django_db
 def test_an_owners_schedule_of_the_same_name_is_another_one() -> None:
-    create_schedule(name="weekly", cron="0 3 * * *", type_key="test.noop", owner_id=uuid4())
+    schedules.create(name="weekly", cron="0 3 * * *", type_key="test.noop", owner_id=uuid4())
 
-    ensure_schedule("weekly", "0 3 * * *", "test.noop")
+    schedules.ensure("weekly", "0 3 * * *", "test.noop")
 
     assert Schedule.objects.count() == 2
 
 
 @pytest.mark.django_db
 def test_the_next_times_of_a_schedule_can_be_shown() -> None:
-    found = next_times_of_schedule("0 9 * * *", "Asia/Tokyo", count=3)
+    found = next_times("0 9 * * *", "Asia/Tokyo", count=3)
 
     assert [(at.hour, at.minute, at.tzinfo) for at in found] == [(0, 0, UTC)] * 3
     assert found[1] - found[0] == found[2] - found[1] == timedelta(days=1)
     with pytest.raises(BadSchedule):
-        next_times_of_schedule("never")
+        next_times("never")

@@ -21,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
 
 from jobs.models import Company
-from tasks.sql.prepared import PreparedStatement, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_statements
 from tests.support.round_trips import round_trips_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,11 +63,11 @@ def test_a_value_comes_back_as_it_was_sent(cast: str, value: object) -> None:
 
 
 def test_several_statements_take_one_round_trip_with_begin_and_commit() -> None:
-    run_prepared([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})  # prepares them
+    run_statements([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})  # prepares them
 
     def change() -> None:
         with transaction.atomic():
-            found = run_prepared(
+            found = run_statements(
                 [ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1}, commit=True
             )
             assert [rows[0][0] for rows in found] == [3, 1]
@@ -96,7 +96,7 @@ def test_what_is_rolled_back_has_not_happened_and_the_statements_still_work() ->
 def test_an_error_is_djangos_and_undoes_the_whole_trip() -> None:
     own = uuid4()
     with pytest.raises(DataError):
-        run_prepared([MAKE, INVERT], {"id": own, "name": "Acme", "number": 0})
+        run_statements([MAKE, INVERT], {"id": own, "name": "Acme", "number": 0})
 
     assert not Company.objects.exists()
     MAKE.all(id=own, name="Acme")
@@ -119,7 +119,7 @@ def test_a_broken_transaction_takes_no_more_statements() -> None:
 def test_inside_somebody_elses_transaction_commit_is_left_to_it() -> None:
     with transaction.atomic():
         with transaction.atomic():
-            run_prepared([MAKE], {"id": uuid4(), "name": "Acme"}, commit=True)
+            run_statements([MAKE], {"id": uuid4(), "name": "Acme"}, commit=True)
         assert status() is TransactionStatus.INTRANS
         transaction.set_rollback(True)
 
@@ -137,9 +137,9 @@ def test_statements_that_the_server_forgot_are_prepared_again(
 
     if in_transaction:
         with transaction.atomic():
-            assert run_prepared([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
+            assert run_statements([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
     else:
-        assert run_prepared([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
+        assert run_statements([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
 
     assert Company.objects.count() == 1
 
@@ -188,14 +188,14 @@ def test_a_lost_connection_is_an_error_once() -> None:
 def test_large_values_pass_in_both_directions_at_once() -> None:
     both = PreparedStatement("SELECT %(text)s::text")
 
-    echoed = run_prepared([both, both], {"text": "é" * 4_000_000})
+    echoed = run_statements([both, both], {"text": "é" * 4_000_000})
 
     assert [len(rows[0][0]) for rows in echoed] == [4_000_000, 4_000_000]
 
 
 def test_queries_are_in_djangos_log() -> None:
     with CaptureQueriesContext(connection) as seen:
-        run_prepared([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})
+        run_statements([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})
 
     assert len(seen) == 2
 

@@ -11,7 +11,7 @@ from django.db import DataError, InternalError, connection
 from psycopg.pq import TransactionStatus
 
 from jobs.models import Company
-from tasks.sql.prepared import PreparedStatement, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_statements
 from tests.support.round_trips import round_trips_of
 from tests.support.together import wait_until_somebody_waits_for_a_lock
 from tests.tasks.sql.test_prepared import INVERT, MAKE, status
@@ -24,11 +24,11 @@ NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s")
 def test_reads_as_of_one_instant_take_one_round_trip_and_leave_no_transaction() -> None:
     own = uuid4()
     MAKE.all(id=own, name="Acme")
-    run_prepared([NAMED, NAMED], {"id": own}, snapshot=True)  # prepares it
+    run_statements([NAMED, NAMED], {"id": own}, snapshot=True)  # prepares it
 
     found: list[Any] = []
     trips = round_trips_of(
-        lambda: found.extend(run_prepared([NAMED, NAMED], {"id": own}, snapshot=True))
+        lambda: found.extend(run_statements([NAMED, NAMED], {"id": own}, snapshot=True))
     )
 
     assert found == [[("Acme",)], [("Acme",)]]
@@ -61,7 +61,7 @@ MAKE_AGAIN = PreparedStatement("UPDATE jobs_company SET name = 'Acme' WHERE id =
 
 def _read_around(wait: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> list[str]:
     try:
-        found = run_prepared([NAMED, wait, NAMED], {"id": own}, snapshot=snapshot)
+        found = run_statements([NAMED, wait, NAMED], {"id": own}, snapshot=snapshot)
         return [found[0][0][0], found[2][0][0]]
     finally:
         connection.close()
@@ -69,10 +69,10 @@ def _read_around(wait: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> 
 
 def test_a_snapshot_that_fails_or_writes_leaves_the_connection_usable() -> None:
     with pytest.raises(DataError):
-        run_prepared([NAMED, INVERT], {"id": uuid4(), "number": 0}, snapshot=True)
+        run_statements([NAMED, INVERT], {"id": uuid4(), "number": 0}, snapshot=True)
     assert status() is TransactionStatus.IDLE
 
     with pytest.raises(InternalError, match="read-only"):
-        run_prepared([MAKE], {"id": uuid4(), "name": "Acme"}, snapshot=True)
+        run_statements([MAKE], {"id": uuid4(), "name": "Acme"}, snapshot=True)
     assert INVERT.first(number=1) == (1,)
     assert not Company.objects.exists()

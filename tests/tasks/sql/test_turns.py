@@ -238,11 +238,11 @@ def test_resuming_closes_the_breaker_of_a_company(claimer: Any) -> None:
 
     control.resume("test.noop", actor="ana", owner_id=ANA)
 
-    assert [*control.broken_types_to_control(ANA)] == []
-    assert [*control.broken_types_to_control(BEN)] == ["test.noop"]
+    assert [*control.broken_types(ANA)] == []
+    assert [*control.broken_types(BEN)] == ["test.noop"]
     assert turns(worker, 5) == [ANA]
     control.resume("test.noop", actor="staff:1")
-    assert [*control.broken_types_to_control(BEN)] == []
+    assert [*control.broken_types(BEN)] == []
 
 
 @pytest.mark.parametrize(("is_crowded", "has_trials"), CLAIMS)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from tasks.dead_letters import replay_dead_letter
+from tasks import dead_letters
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task
 from tasks.stats import MOST_FAILING, site_failing_seconds
@@ -74,7 +74,7 @@ def test_a_dead_letter_is_not_failing_and_after_a_replay_its_time_begins_anew(cl
         worker.fail(run)
         let_pass(300)
     dead = site_failing_seconds()
-    replay_dead_letter(task_id, actor="test")
+    dead_letters.replay(task_id, actor="test")
     replayed = site_failing_seconds()
     worker.fail(*worker.claim(1))
 

@@ -57,7 +57,7 @@ def test_they_do_not_fall_when_slices_are_folded_or_have_been_removed(claimer: A
     before = counted()
     for _ in range(2):
         let_pass(hours=2)
-        retention.run_task_retention()
+        retention.run()
         assert counted() == before
     assert (TaskTally.objects.count(), TaskTotal.objects.count()) == (0, 1)
 

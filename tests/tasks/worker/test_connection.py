@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from tasks.scheduling.schedules import create_schedule
+from tasks.scheduling import schedules
 from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable, WorkerConnection
 from tasks.worker.options import Options
@@ -74,7 +74,7 @@ def test_as_long_as_there_is_none_it_asks_less_and_less_often(
     def refuse() -> Any:
         raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
 
-    monkeypatch.setattr("tasks.worker.connection._connect_worker", refuse)
+    monkeypatch.setattr("tasks.worker.connection._connect", refuse)
     worker, pauses = claimer().connection, []
 
     for _ in range(4):
@@ -93,11 +93,11 @@ def test_the_chores_take_a_new_connection_too() -> None:
     with connection.cursor() as cursor:
         cursor.execute(ONLY_READ)
     with pytest.raises(OperationalError, match="read-only"):
-        create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+        schedules.create(name="s", cron="* * * * *", type_key="test.noop")
 
     chores.run(time.monotonic())
 
-    create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+    schedules.create(name="s", cron="* * * * *", type_key="test.noop")
 
 
 def test_a_worker_that_starts_before_the_failover_ends_finds_the_primary(

@@ -12,8 +12,9 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from pipeline.api import throttles
 from pipeline.api.auth import caller_of, own_job
-from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.endpoint import Endpoint, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import CSVParser, StrictJSONParser, refuse_unparsable_body
@@ -25,7 +26,6 @@ from pipeline.api.problem_types import (
     TYPE_NOT_ALLOWED,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.shapes import ApplicationsImportIn
 from pipeline.api.v1.tasks.shapes import TaskOut, task_out
 from pipeline.domain.permissions import Action
@@ -33,7 +33,7 @@ from pipeline.files.imports.reading import MOST_BYTES
 from pipeline.files.imports.rows import ImportRow, RowReader
 from pipeline.files.imports.starting import start_import
 from pipeline.work.catalog import paused_types_among
-from pipeline.work.tasks import task_of
+from pipeline.work.tasks import read_task
 
 # Allowance for what a form adds around its file.
 FORM_BYTES = 65_536
@@ -95,7 +95,7 @@ class ImportApplications(Endpoint):
     def post(self, request: Request, job_id: UUID) -> Response:
         """Import people as applications: 202 and the task."""
         caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
-        check_throttle(request, "import", caller.log_name)
+        throttles.check(request, "import", caller.log_name)
         made = start_import(
             company_id=caller.company_id,
             job_id=job.id,
@@ -105,7 +105,7 @@ class ImportApplications(Endpoint):
             key_id=caller.key_id,
             file_id=idempotent_row_id(request),
         )
-        task = task_of(caller.company_id, made.id)
+        task = read_task(caller.company_id, made.id)
         where = {"Location": reverse("api_task", args=[task.id])}
         paused = paused_types_among(caller.company_id, [task])
         return Response(task_out(task, paused), status=202, headers=where)
@@ -115,7 +115,7 @@ def _imported_list(request: Request) -> dict[str, Any]:
     """Return the name of the list in a request, and its rows or its bytes."""
     match request.content_type.partition(";")[0].strip().lower():
         case "application/json":
-            given = endpoint_body(request, ApplicationsImportIn)["applications"]
+            given = read_body(request, ApplicationsImportIn)["applications"]
             return {"name": "people.json", "content": (), "rows": _imported_rows(given)}
         case "text/csv":
             content: Any = request.data

@@ -8,13 +8,13 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from pipeline.api import throttles
 from pipeline.api.auth import caller_of, visible_application
-from pipeline.api.endpoint import Endpoint, endpoint_answer
+from pipeline.api.endpoint import Endpoint, answer_read
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import page_cursor_seq, page_limit, paginated
 from pipeline.api.problem_types import LOG_ARCHIVED
-from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.outputs import Count, Hash, PageOf
 from pipeline.audit.receipts import issue_receipt, opaque_rows
 from pipeline.domain.permissions import Action
@@ -91,7 +91,7 @@ class ApplicationReceipt(Endpoint):
         """Return a receipt of the application's place, signed and bound to the log so far."""
         caller = caller_of(request)
         visible_application(caller, application_id)
-        check_throttle(request, "verify", caller.log_name)
+        throttles.check(request, "verify", caller.log_name)
         return Response(issue_receipt(application_id))
 
 
@@ -117,4 +117,4 @@ class ApplicationReceiptLog(Endpoint):
         rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))
         page = Page(rows, more=after + limit < upto)
         payload = paginated(page, dict, lambda row: encode_cursor(row["seq"]))
-        return endpoint_answer(request, payload)
+        return answer_read(request, payload)

@@ -9,6 +9,7 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from pipeline.api import parameters
 from pipeline.api.auth import (
     authorize_company,
     caller_of,
@@ -16,11 +17,11 @@ from pipeline.api.auth import (
     received_application,
     visible_application,
 )
-from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
+from pipeline.api.endpoint import Endpoint, answer_read, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import CONTEST_STATE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes, describes_move
-from pipeline.api.parameters import choice_parameter, page_cursor_place, page_limit, paginated
+from pipeline.api.parameters import page_cursor_place, page_limit, paginated
 from pipeline.api.problem_types import EMAIL_NOT_REPEATABLE
 from pipeline.api.v1.applications.shapes import (
     ApplicationOut,
@@ -28,7 +29,7 @@ from pipeline.api.v1.applications.shapes import (
     ContestIn,
     DecisionIn,
     ReinstatementIn,
-    application_answer,
+    answer_changed,
 )
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import Count, DetailOut, PageOf
@@ -38,9 +39,9 @@ from pipeline.domain.states import Move, Outcome, ReinstatementReason
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Contest, EmailState
 from pipeline.notifications.companies import repeat_email
-from pipeline.selectors.emails import ShownEmail, emails_page_of_application
+from pipeline.selectors.emails import ShownEmail, read_email_page
 from pipeline.selectors.pages import Page, encode_cursor
-from pipeline.selectors.review import ContestState, contests_of_company
+from pipeline.selectors.review import ContestState, read_company_contests
 from pipeline.services.contests import answer_contest, contest
 from pipeline.services.leaving import reinstate, remove
 
@@ -81,13 +82,13 @@ class Contests(Endpoint):
         facts = visible_application(caller_of(request), application_id)
         after: Any = page_cursor_place(request, datetime, UUID)
         company_id, now = facts.company_id, read_company_clock(facts.company_id).now
-        page = contests_of_company(
+        page = read_company_contests(
             company_id,
             application_id=application_id,
             after=after,
             limit=page_limit(request),
         )
-        return endpoint_answer(request, _contests_out(page, now))
+        return answer_read(request, _contests_out(page, now))
 
     @describes_move(
         "contest",
@@ -103,7 +104,7 @@ class Contests(Endpoint):
         caller, facts = own_application(caller_of(request), application_id, Action.CONTEST)
         asked = contest(
             application_id=application_id,
-            text=endpoint_body(request, ContestIn)["text"],
+            text=read_body(request, ContestIn)["text"],
             actor=caller.actor,
             request_id=idempotent_row_id(request),
         )
@@ -135,7 +136,7 @@ class AnswerContest(Endpoint):
             application_id=application_id,
             actor=caller.actor,
             request_id=idempotent_row_id(request),
-            **endpoint_body(request, ContestAnswerIn),
+            **read_body(request, ContestAnswerIn),
         )
         return Response(contest_out(answered, read_company_clock(facts.company_id).now))
 
@@ -156,13 +157,13 @@ class CompanyContests(Endpoint):
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         after: Any = page_cursor_place(request, datetime, UUID)
         now = read_company_clock(company_id).now
-        page = contests_of_company(
+        page = read_company_contests(
             company_id,
-            state=choice_parameter(request, "state", ContestState),
+            state=parameters.choice(request, "state", ContestState),
             after=after,
             limit=page_limit(request),
         )
-        return endpoint_answer(request, _contests_out(page, now))
+        return answer_read(request, _contests_out(page, now))
 
 
 def _contests_out(page: Page[Contest], now: datetime) -> dict[str, Any]:
@@ -209,7 +210,7 @@ class RemovalDecision(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """End an application as REMOVED, REJECTED or HIRED."""
         caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
-        given = endpoint_body(request, DecisionIn)
+        given = read_body(request, DecisionIn)
         application = remove(
             application_id=application_id,
             outcome=Outcome(given["outcome"]),
@@ -218,7 +219,7 @@ class RemovalDecision(Endpoint):
             note=given["note"],
             request_id=idempotent_row_id(request),
         )
-        return application_answer(facts, application, private=True)
+        return answer_changed(facts, application, private=True)
 
 
 class ReinstatementDecision(Endpoint):
@@ -241,7 +242,7 @@ class ReinstatementDecision(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Give a person back the place they had before their last missed deadline."""
         caller, facts = received_application(caller_of(request), application_id, Action.REINSTATE)
-        given = endpoint_body(request, ReinstatementIn)
+        given = read_body(request, ReinstatementIn)
         application = reinstate(
             application_id=application_id,
             reason=ReinstatementReason(given["reason"]),
@@ -249,7 +250,7 @@ class ReinstatementDecision(Endpoint):
             note=given.get("note") or "",
             request_id=idempotent_row_id(request),
         )
-        return application_answer(facts, application, private=True)
+        return answer_changed(facts, application, private=True)
 
 
 # Endpoints for the emails about an application: their states, and sending one again.
@@ -292,9 +293,9 @@ class ApplicationEmails(Endpoint):
         """List the emails about an application and their states, newest first."""
         received_application(caller_of(request), application_id, Action.READ_COMPANY)
         after: Any = page_cursor_place(request, datetime, UUID)
-        page = emails_page_of_application(application_id, after=after, limit=page_limit(request))
+        page = read_email_page(application_id, after=after, limit=page_limit(request))
         rows = paginated(page, email_out, lambda sent: encode_cursor(sent.row.created_at, sent.id))
-        return endpoint_answer(request, rows)
+        return answer_read(request, rows)
 
 
 class SendEmailAgain(Endpoint):
@@ -313,7 +314,7 @@ class SendEmailAgain(Endpoint):
     def post(self, request: Request, application_id: UUID, email_id: UUID) -> Response:
         """Send an email about an application again."""
         caller, _ = received_application(caller_of(request), application_id, Action.DECIDE)
-        endpoint_body(request, Nothing)
+        read_body(request, Nothing)
         repeat_email(
             application_id=application_id,
             email_id=email_id,

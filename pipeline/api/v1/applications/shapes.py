@@ -22,7 +22,7 @@ from pipeline.api.v1.fields import (
     Name,
     Shape,
     Text,
-    external_id_field,
+    declare_external_id,
 )
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
@@ -38,8 +38,8 @@ from pipeline.models import NOTE_LENGTH, Application
 from pipeline.selectors.applications import (
     ApplicationFacts,
     SeenApplication,
-    decisions_on,
-    seen_application_after_change,
+    last_decisions,
+    see_changed,
 )
 from pipeline.wording.events import ANSWER_WORDS
 
@@ -64,18 +64,18 @@ class SubmissionIn(Shape):
     name = Name(max_length=PERSON_NAME_LENGTH, required=False)
     email = Address(max_length=EMAIL_LENGTH, required=False)
     applicant_id = Text(required=False)
-    external_id = external_id_field()
+    external_id = declare_external_id()
     metadata = Metadata(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body that names nobody, or names a person in both ways."""
         if "applicant_id" in attrs:
             if "email" in attrs:
-                _refuse_application_input("email", "Send either email or applicant_id.", "invalid")
+                _refuse("email", "Send either email or applicant_id.", "invalid")
             return attrs
         for name in ("name", "email"):
             if name not in attrs:
-                _refuse_application_input(name, "This field is required.", "required")
+                _refuse(name, "This field is required.", "required")
         return attrs
 
 
@@ -84,7 +84,7 @@ class ImportedApplicationIn(Shape):
 
     name = Text(allow_blank=True)
     email = Text(allow_blank=True)
-    external_id = external_id_field()
+    external_id = declare_external_id()
     metadata = Metadata(required=False)
 
 
@@ -106,7 +106,7 @@ class UnprovedApplicationIn(Shape):
 class ApplicationChangeIn(Shape):
     """Changes to a company's own id and texts of an application. Other fields stay as they are."""
 
-    external_id = external_id_field()
+    external_id = declare_external_id()
     metadata = Metadata(required=False)
 
 
@@ -139,7 +139,7 @@ class DecisionIn(Shape):
             reason, code = "", reason
         if reason and note:
             why = "Must be one of the codes, since the text is in note."
-            _refuse_application_input("reason", why, "invalid_choice")
+            _refuse("reason", why, "invalid_choice")
         return attrs | {"reason": Reason(code) if code else None, "note": note or reason}
 
 
@@ -169,11 +169,11 @@ class ContestAnswerIn(Shape):
         if reason not in REASONS_OF[answer]:
             fitting = ", ".join(REASONS_OF[answer])
             why = f"With the answer {answer}, the reason is one of {fitting}."
-            _refuse_application_input("reason", why, "invalid_choice")
+            _refuse("reason", why, "invalid_choice")
         return {"answer": answer, "reason": reason, "text": attrs.get("text") or ""}
 
 
-def _refuse_application_input(name: str, why: str, code: str) -> None:
+def _refuse(name: str, why: str, code: str) -> None:
     raise ValidationError({name: [ErrorDetail(why, code)]})
 
 
@@ -290,7 +290,7 @@ def applications_out(
             "seq": decision.seq,
             "at": decision.at,
         }
-        for application_id, decision in (decisions_on(ids) if with_decisions else {}).items()
+        for application_id, decision in (last_decisions(ids) if with_decisions else {}).items()
     }
     return [
         application_out(seen, private=private, decision=decisions.get(seen.application.id))
@@ -298,9 +298,9 @@ def applications_out(
     ]
 
 
-def application_answer(
+def answer_changed(
     facts: ApplicationFacts, application: Application, *, private: bool = False
 ) -> Response:
     """Return an application that a service has just changed."""
-    seen = seen_application_after_change(facts, application)
+    seen = see_changed(facts, application)
     return Response(application_out(seen, private=private))

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
+from pipeline.api import parameters, throttles
 from pipeline.api.auth import (
     AnonymousCaller,
     CompanyCaller,
@@ -19,14 +20,14 @@ from pipeline.api.auth import (
     authorize_company,
     authorize_person,
     caller_of,
-    has_access_to_applicant,
+    can_see_applicant,
     own_application,
     own_job,
     received_application,
     requester_of,
     visible_job,
 )
-from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import (
     EXPAND_DECISION,
@@ -34,25 +35,17 @@ from pipeline.api.openapi.parameters import (
     OF_APPLICATIONS,
     PAGED,
     WITH_EXTERNAL_ID,
-    fields_parameter,
+    describe_fields,
 )
 from pipeline.api.openapi.schemas import Tag, describes, describes_move
 from pipeline.api.parameters import (
-    choice_parameter,
-    flag_parameter,
-    integer_parameter,
-    metadata_parameter,
-    moment_parameter,
     page_cursor_id,
     page_cursor_place,
     page_limit,
-    parameter_as_id,
+    parse_id,
     refuse_parameter,
-    search_parameter,
-    text_parameter,
 )
 from pipeline.api.problem_types import EXTERNAL_ID_TAKEN, PERSON_ERASED
-from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.applications.shapes import (
     ApplicationChangeIn,
     ApplicationOut,
@@ -61,34 +54,27 @@ from pipeline.api.v1.applications.shapes import (
     SubmissionIn,
     TotalOut,
     UnprovedApplicationIn,
-    application_answer,
+    answer_changed,
     application_out,
     applications_out,
 )
-from pipeline.api.v1.fields import Nothing, reference_in_fields
+from pipeline.api.v1.fields import Nothing, read_reference
 from pipeline.api.v1.outputs import DetailOut, PageOf
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move, Outcome, Status
 from pipeline.review.annotations import normalised_tag
-from pipeline.selectors.applications import (
-    ApplicationFacts,
-    application_with_external_id,
-    read_application,
-    seen_application_after_change,
-)
+from pipeline.selectors import applications, job_applications
+from pipeline.selectors.applications import ApplicationFacts, read_application, see_changed
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
     ListOrder,
     ListPlace,
     WantedJobApplications,
-    count_job_applications,
-    list_job_applications,
-    list_searched_job_applications,
 )
 from pipeline.selectors.pages import encode_cursor
-from pipeline.selectors.people import NamePlace, person_known_to, read_person
+from pipeline.selectors.people import NamePlace, read_known_person, read_person
 from pipeline.services.jobs import rename
 from pipeline.services.joining import apply, apply_unverified, change_application_reference, verify
 from pipeline.services.leaving import withdraw
@@ -110,7 +96,7 @@ class JobApplicationList(Endpoint):
         Tag.APPLICATIONS,
         Action.READ_COMPANY,
         ApplicationsOut,
-        parameters=(*OF_APPLICATIONS, *PAGED, EXPAND_LIST, fields_parameter(ApplicationOut)),
+        parameters=(*OF_APPLICATIONS, *PAGED, EXPAND_LIST, describe_fields(ApplicationOut)),
         about="`position` is null here: `/queue` has the waitlist in order. A page can be"
         " shorter than `limit` although more follow: with some filters, one request searches"
         " only 5,000 applications. Continue until `next_cursor` is null.",
@@ -118,14 +104,14 @@ class JobApplicationList(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, including ended ones, newest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        filters, search = _application_list_filters(request), search_parameter(request)
+        filters, search = _list_filters(request), parameters.search(request)
         limit = page_limit(request)
-        order = _application_list_order(request)
+        order = _list_order(request)
         if search:
             if "sort" in request.query_params or "total" in self.expanded:
                 refuse_parameter("search", "Send neither sort nor expand=total with a search.")
             place = page_cursor_place(request, str, UUID)
-            page = list_searched_job_applications(
+            page = job_applications.search_page(
                 job.company_id,
                 job_id,
                 search,
@@ -136,17 +122,17 @@ class JobApplicationList(Endpoint):
         else:
             start = page_cursor_place(request, datetime, UUID)
             listed_after = ListPlace(*start) if start else None
-            page = list_job_applications(
+            page = job_applications.list_page(
                 job_id, filters, order=order, after=listed_after, limit=limit
             )
         total: TotalOut | None = None
         if "total" in self.expanded:
-            counted = count_job_applications(job_id, filters, order)
+            counted = job_applications.count(job_id, filters, order)
             total = {"count": counted.people, "exact": counted.exact}
         rows = applications_out(page.rows, with_decisions="decision" in self.expanded)
         next_cursor = encode_cursor(*page.next) if page.next else None
         payload = {"data": rows, "next_cursor": next_cursor, "total": total}
-        return endpoint_page_answer(request, payload)
+        return answer_page(request, payload)
 
 
 class ApplicationList(Endpoint):
@@ -157,38 +143,38 @@ class ApplicationList(Endpoint):
         Tag.APPLICATIONS,
         Action.READ_COMPANY,
         PageOf[ApplicationOut],
-        parameters=(WITH_EXTERNAL_ID, *PAGED, EXPAND_DECISION, fields_parameter(ApplicationOut)),
+        parameters=(WITH_EXTERNAL_ID, *PAGED, EXPAND_DECISION, describe_fields(ApplicationOut)),
     )
     def get(self, request: Request) -> Response:
         """Find the company's application with an `external_id`: one or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         page_limit(request), page_cursor_id(request)
-        external_id = text_parameter(request, "external_id")
+        external_id = parameters.text(request, "external_id")
         if external_id is None or not request.query_params["external_id"]:
             refuse_parameter("external_id", "Send the application's external_id.")
-        found = application_with_external_id(company_id, external_id)
+        found = applications.find_external_id(company_id, external_id)
         rows = applications_out(found, with_decisions="decision" in self.expanded)
         return Response({"data": rows, "next_cursor": None})
 
 
-def _application_list_filters(request: Request) -> WantedJobApplications:
-    tag = text_parameter(request, "tag")
+def _list_filters(request: Request) -> WantedJobApplications:
+    tag = parameters.text(request, "tag")
     return WantedJobApplications(
-        status=choice_parameter(request, "status", Status),
-        outcome=choice_parameter(request, "outcome", Outcome),
-        applied_after=moment_parameter(request, "applied_after"),
-        applied_before=moment_parameter(request, "applied_before"),
-        ended_after=moment_parameter(request, "ended_after"),
-        ended_before=moment_parameter(request, "ended_before"),
-        min_decay_count=integer_parameter(request, "min_decay_count", low=0, high=10_000),
-        verified=flag_parameter(request, "verified"),
+        status=parameters.choice(request, "status", Status),
+        outcome=parameters.choice(request, "outcome", Outcome),
+        applied_after=parameters.moment(request, "applied_after"),
+        applied_before=parameters.moment(request, "applied_before"),
+        ended_after=parameters.moment(request, "ended_after"),
+        ended_before=parameters.moment(request, "ended_before"),
+        min_decay_count=parameters.integer(request, "min_decay_count", low=0, high=10_000),
+        verified=parameters.flag(request, "verified"),
         tag=None if tag is None else normalised_tag(tag),
-        external_id=text_parameter(request, "external_id"),
-        metadata=metadata_parameter(request),
+        external_id=parameters.text(request, "external_id"),
+        metadata=parameters.metadata(request),
     )
 
 
-def _application_list_order(request: Request) -> ListOrder:
+def _list_order(request: Request) -> ListOrder:
     by_end = any(name in request.query_params for name in _BY_END)
     name: Any = request.query_params.get("sort", "-ended_at" if by_end else USUAL_ORDER)
     if name not in ORDERS:
@@ -218,16 +204,16 @@ class JobApplications(JobApplicationList):
         """
         caller, application_id = caller_of(request), idempotent_row_id(request)
         if isinstance(caller, AnonymousCaller):
-            return _answer_unverified_application(request, job_id, application_id)
+            return _answer_unverified(request, job_id, application_id)
         if isinstance(caller, CompanyCaller):
             _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
-            given = endpoint_body(request, SubmissionIn)
-            person = _applicant_of_submitted_application(caller, given)
+            given = read_body(request, SubmissionIn)
+            person = _submitted_applicant(caller, given)
             name = given.get("name") or (person.name if person else "")
         else:
             applicant = authorize_person(caller, Action.APPLY)
             job = visible_job(caller, job_id)
-            given = endpoint_body(request, OwnApplicationIn)
+            given = read_body(request, OwnApplicationIn)
             person = read_person(applicant.applicant_id)
             name = given.get("name") or person.name or person.email.partition("@")[0]
 
@@ -238,7 +224,7 @@ class JobApplications(JobApplicationList):
             name=name,
             actor=caller.actor,
             application_id=application_id,
-            reference=reference_in_fields(given),
+            reference=read_reference(given),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -247,9 +233,9 @@ class JobApplications(JobApplicationList):
             applicant_id=application.applicant_id,
             job_title=job.title,
             email=person.email if person else given["email"],
-            **reference_in_fields(given),
+            **read_reference(given),
         )
-        seen = seen_application_after_change(facts, application)
+        seen = see_changed(facts, application)
         answer = application_out(seen, private=isinstance(caller, CompanyCaller))
         location = reverse("api_application", args=[application.id])
         return Response(answer, status=201, headers={"Location": location})
@@ -265,7 +251,7 @@ class OneApplication(Endpoint):
         Tag.APPLICATIONS,
         Action.READ_APPLICATION,
         ApplicationOut,
-        parameters=(EXPAND_DECISION, fields_parameter(ApplicationOut)),
+        parameters=(EXPAND_DECISION, describe_fields(ApplicationOut)),
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application, to its applicant or to the company that received it."""
@@ -274,7 +260,7 @@ class OneApplication(Endpoint):
             raise NotAuthenticated
         authorize(caller, Action.READ_APPLICATION)
         seen = read_application(application_id)
-        if not has_access_to_applicant(
+        if not can_see_applicant(
             caller, seen.company_id, seen.application.applicant_id, is_test=seen.is_test
         ):
             raise ApplicationNotFound
@@ -302,7 +288,7 @@ class OneApplication(Endpoint):
         change_application_reference(
             company_id=caller.company_id,
             application_id=facts.id,
-            changes=reference_in_fields(endpoint_body(request, ApplicationChangeIn)),
+            changes=read_reference(read_body(request, ApplicationChangeIn)),
         )
         return Response(application_out(read_application(facts.id)))
 
@@ -319,10 +305,8 @@ class Acknowledge(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Acknowledge the offered seat. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
-        endpoint_body(request, Nothing)
-        return application_answer(
-            facts, acknowledge(application_id=application_id, actor=caller.actor)
-        )
+        read_body(request, Nothing)
+        return answer_changed(facts, acknowledge(application_id=application_id, actor=caller.actor))
 
 
 class Verify(Endpoint):
@@ -338,11 +322,11 @@ class Verify(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Verify an application with the caller's own address, and rename it if a name is given."""
         caller, facts = own_application(caller_of(request), application_id, Action.TAKE_OVER)
-        name = endpoint_body(request, OwnApplicationIn).get("name")
+        name = read_body(request, OwnApplicationIn).get("name")
         application = verify(application_id=application_id, actor=caller.actor)
         if name:
             application.name = rename(application_id=application_id, name=name).name
-        return application_answer(facts, application)
+        return answer_changed(facts, application)
 
 
 class Withdraw(Endpoint):
@@ -357,20 +341,16 @@ class Withdraw(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Withdraw an application. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
-        endpoint_body(request, Nothing)
-        return application_answer(
-            facts, withdraw(application_id=application_id, actor=caller.actor)
-        )
+        read_body(request, Nothing)
+        return answer_changed(facts, withdraw(application_id=application_id, actor=caller.actor))
 
 
-def _answer_unverified_application(
-    request: Request, job_id: UUID, application_id: UUID | None
-) -> Response:
+def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | None) -> Response:
     job = visible_job(AnonymousCaller(), job_id)
-    given = endpoint_body(request, UnprovedApplicationIn)
+    given = read_body(request, UnprovedApplicationIn)
     client = client_address(request)
-    check_client_throttle(request, "anonymous_apply")
-    check_throttle(request, "code_request", f"{client} {given['email']}")
+    throttles.check_client(request, "anonymous_apply")
+    throttles.check(request, "code_request", f"{client} {given['email']}")
     apply_unverified(
         job=job,
         name=given["name"],
@@ -381,13 +361,11 @@ def _answer_unverified_application(
     return Response({"detail": TAKEN}, status=202)
 
 
-def _applicant_of_submitted_application(
-    caller: CompanyCaller, given: dict[str, Any]
-) -> Applicant | None:
+def _submitted_applicant(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
     """Return the person whom a company submits by id, if it already knows them."""
     if "applicant_id" not in given:
         return None
-    applicant_id = parameter_as_id(given["applicant_id"])
+    applicant_id = parse_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound
-    return person_known_to(caller.company_id, applicant_id)
+    return read_known_person(caller.company_id, applicant_id)

@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from pipeline.api.auth import caller_of, own_application
-from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.endpoint import Endpoint, read_body
 from pipeline.api.openapi.schemas import describes_move
-from pipeline.api.v1.applications.shapes import ApplicationOut, application_answer
+from pipeline.api.v1.applications.shapes import ApplicationOut, answer_changed
 from pipeline.api.v1.fields import Flag, Moment, Shape
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move
@@ -51,8 +51,8 @@ class Defer(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Ask not to be offered a seat until a time, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.DEFER)
-        not_before = endpoint_body(request, DeferralIn)["not_before"]
-        return application_answer(
+        not_before = read_body(request, DeferralIn)["not_before"]
+        return answer_changed(
             facts,
             defer(application_id=application_id, not_before=not_before, actor=caller.actor),
         )
@@ -73,8 +73,8 @@ class Preaccept(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Accept a seat in advance, or cancel that. It can be repeated while the person waits."""
         caller, facts = own_application(caller_of(request), application_id, Action.PREACCEPT)
-        until = endpoint_body(request, PreacceptanceIn)["accept_until"]
-        return application_answer(
+        until = read_body(request, PreacceptanceIn)["accept_until"]
+        return answer_changed(
             facts,
             preaccept(application_id=application_id, accept_until=until, actor=caller.actor),
         )
@@ -96,7 +96,7 @@ class PassOffer(Endpoint):
         """Pass an offered seat. Repeating it before the next offer is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.PASS_TURN)
         passed = pass_offer(application_id=application_id, actor=caller.actor)
-        return application_answer(facts, passed)
+        return answer_changed(facts, passed)
 
 
 class PassNext(Endpoint):
@@ -115,6 +115,6 @@ class PassNext(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Pass the next turn when it comes, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.PASS_TURN)
-        wanted = endpoint_body(request, PassNextIn)["pass_next"]
+        wanted = read_body(request, PassNextIn)["pass_next"]
         answer = pass_next(application_id=application_id, wanted=wanted, actor=caller.actor)
-        return application_answer(facts, answer)
+        return answer_changed(facts, answer)

@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.models import MAX_CAPACITY, JobStatus
-from pipeline.api.auth import caller_of, has_access_to_job, own_job, visible_job
-from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
+from pipeline.api import parameters, throttles
+from pipeline.api.auth import caller_of, can_see_job, own_job, visible_job
+from pipeline.api.endpoint import Endpoint, answer_read, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import POSITION
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import integer_parameter
 from pipeline.api.problem_types import (
     INVALID_SCHEDULE,
     INVALID_TRANSITION,
@@ -23,17 +23,16 @@ from pipeline.api.problem_types import (
     LOG_ARCHIVED,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Line, Moment, Shape, Whole
 from pipeline.api.v1.jobs.shapes import SummaryOut, summary_out
 from pipeline.api.v1.outputs import Count, PageOf
-from pipeline.audit.verify import turn_for_heavy_read
+from pipeline.audit.verify import heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.figures.forecast import read_prospects_with_statements
-from pipeline.figures.job import public_facts_of, totals_of_job
+from pipeline.figures.forecast import read_prospects
+from pipeline.figures.job import read_public_facts, read_totals
 from pipeline.models import MOST_TIMES, ZONE_LENGTH, PlannedSeats
-from pipeline.selectors.jobs import planned_seats_of_job, read_job, read_planned_seats
+from pipeline.selectors.jobs import read_job, read_planned_seats, read_seat_plans
 from pipeline.services.jobs import MOST_PLANS, SeatPlan, cancel_seats, plan_seats
 
 
@@ -72,9 +71,9 @@ class FactsOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return how often offers, misses, decisions and overrides happened in a job's line."""
         caller, job = caller_of(request), read_job(job_id)
-        if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
+        if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
-        counts = public_facts_of(job)
+        counts = read_public_facts(job)
         payload: FactsOut = {
             "counted_since": counts.since,
             "counted_events": counts.events,
@@ -90,7 +89,7 @@ class FactsOfJob(Endpoint):
             "capacity_changes": counts.seats_changed,
             "policy_changes": counts.rules_changed,
         }
-        return endpoint_answer(request, payload)
+        return answer_read(request, payload)
 
 
 class JobSummary(Endpoint):
@@ -109,10 +108,10 @@ class JobSummary(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data."""
         caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        check_throttle(request, "replay", caller.log_name)
-        with turn_for_heavy_read(job.company_id, events=job.seq):
-            payload = summary_out(job_id, totals_of_job(job_id))
-        return endpoint_answer(request, payload)
+        throttles.check(request, "replay", caller.log_name)
+        with heavy_read(job.company_id, events=job.seq):
+            payload = summary_out(job_id, read_totals(job_id))
+        return answer_read(request, payload)
 
 
 # Endpoint for the forecast of a job's line.
@@ -148,11 +147,11 @@ class ForecastOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the forecast for a position; by default for a person who applies now."""
         caller, job = caller_of(request), read_job(job_id)
-        if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
+        if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
-        position = integer_parameter(request, "position", low=1) or job.people_waiting + 1
+        position = parameters.integer(request, "position", low=1) or job.people_waiting + 1
         is_open = job.status == JobStatus.OPEN and not job.awaits_draw
-        found = read_prospects_with_statements({job_id: position}).get(job_id) if is_open else None
+        found = read_prospects({job_id: position}).get(job_id) if is_open else None
         payload: ForecastOut = {
             "position": position,
             "half_wait_seconds": found.forecast.half if found else None,
@@ -161,7 +160,7 @@ class ForecastOfJob(Endpoint):
             "forecasts_counted": found.counted if found else 0,
             "forecasts_true_percent": found.share if found else None,
         }
-        return endpoint_answer(request, payload)
+        return answer_read(request, payload)
 
 
 # Endpoints for the seats that a job plans to open or close.
@@ -203,8 +202,8 @@ class PlannedSeatsOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the seats that a job plans to open or close, to anyone who can see the job."""
         visible_job(caller_of(request), job_id)
-        rows = [planned_seats_out(each) for each in planned_seats_of_job(job_id)]
-        return endpoint_answer(request, {"data": rows, "next_cursor": None})
+        rows = [planned_seats_out(each) for each in read_seat_plans(job_id)]
+        return answer_read(request, {"data": rows, "next_cursor": None})
 
     @describes(
         "plan_seats",
@@ -220,7 +219,7 @@ class PlannedSeatsOfJob(Endpoint):
     def post(self, request: Request, job_id: UUID) -> Response:
         """Plan seats to open, or to close if negative: 201."""
         caller, _facts = own_job(caller_of(request), job_id, Action.CHANGE_RULES)
-        plan = SeatPlan(**endpoint_body(request, PlannedSeatsIn))
+        plan = SeatPlan(**read_body(request, PlannedSeatsIn))
         planned_id = idempotent_row_id(request)
         row = plan_seats(job_id=job_id, plan=plan, actor=caller.actor, planned_id=planned_id)
         where = {"Location": f"{request.path}/{row.id}"}
@@ -234,7 +233,7 @@ class PlannedSeatsDetail(Endpoint):
     def get(self, request: Request, job_id: UUID, planned_id: UUID) -> Response:
         """Return one plan, as long as it has changes to come."""
         visible_job(caller_of(request), job_id)
-        return endpoint_answer(request, planned_seats_out(read_planned_seats(job_id, planned_id)))
+        return answer_read(request, planned_seats_out(read_planned_seats(job_id, planned_id)))
 
     @describes("cancel_planned_seats", Tag.JOBS, Action.CHANGE_RULES, None, status=204)
     def delete(self, request: Request, job_id: UUID, planned_id: UUID) -> Response:

@@ -19,7 +19,6 @@ from jobs.models import (
 )
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
-from jobs.time_zones import is_known_time_zone
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -30,14 +29,15 @@ from pipeline.api.v1.fields import (
     Name,
     Shape,
     Whole,
-    external_id_field,
+    declare_external_id,
 )
 from pipeline.api.v1.outputs import Count
 from pipeline.figures.job import JobTotals
 from pipeline.models import JobReference
+from tasks import time_zones
 
 
-def _integer_field_of_policy(policy_field: str, **options: Any) -> Whole:
+def _policy_integer(policy_field: str, **options: Any) -> Whole:
     low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
 
@@ -45,12 +45,12 @@ def _integer_field_of_policy(policy_field: str, **options: Any) -> Whole:
 class PolicyIn(Shape):
     """Changes to a policy. Fields that are not named stay as they are."""
 
-    acknowledgment_window_seconds = _integer_field_of_policy("acknowledgment_window_seconds")
+    acknowledgment_window_seconds = _policy_integer("acknowledgment_window_seconds")
     acknowledge_first_seat = Flag(required=False)
-    penalty_places = _integer_field_of_policy("penalty_places")
-    max_decays = _integer_field_of_policy("max_decays", allow_null=True)
-    cooldown_seconds = _integer_field_of_policy("cooldown_seconds")
-    max_passes = _integer_field_of_policy("max_passes")
+    penalty_places = _policy_integer("penalty_places")
+    max_decays = _policy_integer("max_decays", allow_null=True)
+    cooldown_seconds = _policy_integer("cooldown_seconds")
+    max_passes = _policy_integer("max_passes")
     quiet_from = Line(max_length=5, allow_null=True, required=False)
     quiet_to = Line(max_length=5, allow_null=True, required=False)
     quiet_weekends = Flag(required=False)
@@ -63,7 +63,7 @@ class PolicyIn(Shape):
             raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
         if wrong := quiet_hours_refusal(attrs.get("quiet_from"), attrs.get("quiet_to")):
             raise ValidationError({"quiet_to": wrong})
-        if not is_known_time_zone(attrs.get("quiet_time_zone", "UTC")):
+        if not time_zones.is_known(attrs.get("quiet_time_zone", "UTC")):
             why = "Must be the name of a time zone, like Europe/Paris."
             raise ValidationError({"quiet_time_zone": why})
         return attrs
@@ -77,7 +77,7 @@ class JobIn(Shape):
     location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
     policy = PolicyIn(required=False)
-    external_id = external_id_field()
+    external_id = declare_external_id()
     metadata = Metadata(required=False)
     draw_at = Moment(required=False)
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
@@ -91,7 +91,7 @@ class JobChangeIn(Shape):
     location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY, required=False)
     policy = PolicyIn(required=False)
-    external_id = external_id_field()
+    external_id = declare_external_id()
     metadata = Metadata(required=False)
     draw_at = Moment(required=False)
 

@@ -12,17 +12,18 @@ from rest_framework.response import Response
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
+from pipeline.api import parameters
 from pipeline.api.auth import (
     CompanyCaller,
     authorize,
     authorize_company,
     caller_of,
-    has_access_as_company,
-    has_access_to_job,
+    can_read_company,
+    can_see_job,
     own_job,
 )
-from pipeline.api.conditional import conditional_answer, etags_to_match, strong_etag
-from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.conditional import answer_if_changed, required_etags, strong_etag
+from pipeline.api.endpoint import Endpoint, answer_page, answer_read, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import (
     EXTERNAL_ID,
@@ -31,18 +32,10 @@ from pipeline.api.openapi.parameters import (
     METADATA,
     PAGED,
     SEARCH,
-    fields_parameter,
+    describe_fields,
 )
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import (
-    choice_parameter,
-    metadata_parameter,
-    page_cursor_id,
-    page_limit,
-    paginated,
-    search_parameter,
-    text_parameter,
-)
+from pipeline.api.parameters import page_cursor_id, page_limit, paginated
 from pipeline.api.problem_types import (
     CLOCK_MOVING,
     EXTERNAL_ID_TAKEN,
@@ -53,12 +46,12 @@ from pipeline.api.problem_types import (
     SANDBOX_FULL,
 )
 from pipeline.api.problems import PreconditionFailed, PreconditionRequired
-from pipeline.api.v1.fields import Nothing, reference_in_fields
+from pipeline.api.v1.fields import Nothing, read_reference
 from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.selectors.jobs import JobFacts, jobs_of_company, read_job, read_open_jobs
+from pipeline.selectors.jobs import JobFacts, read_company_jobs, read_job, read_open_jobs
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.services.jobs import (
     JobChanges,
@@ -96,23 +89,23 @@ class Jobs(Endpoint):
         Tag.JOBS,
         Action.SEE_JOBS,
         PageOf[JobOut],
-        parameters=(JOB_STATUS, SEARCH, EXTERNAL_ID, METADATA, *PAGED, fields_parameter(JobOut)),
+        parameters=(JOB_STATUS, SEARCH, EXTERNAL_ID, METADATA, *PAGED, describe_fields(JobOut)),
         about="Only its own company sees a job here that is not OPEN, and can filter by"
         " `external_id` and `metadata`.",
     )
     def get(self, request: Request) -> Response:
         """Return the open jobs, or for a company all of its own jobs."""
-        caller, status = caller_of(request), choice_parameter(request, "status", JobStatus)
-        search, limit = search_parameter(request), page_limit(request)
+        caller, status = caller_of(request), parameters.choice(request, "status", JobStatus)
+        search, limit = parameters.search(request), page_limit(request)
         after = page_cursor_id(request)
         page: Page[Job] = Page([], more=False)
         if isinstance(caller, CompanyCaller):
-            page = jobs_of_company(
+            page = read_company_jobs(
                 authorize_company(caller, Action.READ_COMPANY).company_id,
                 status=status,
                 search=search,
-                external_id=text_parameter(request, "external_id"),
-                metadata=metadata_parameter(request),
+                external_id=parameters.text(request, "external_id"),
+                metadata=parameters.metadata(request),
                 after=after,
                 limit=limit,
             )
@@ -120,7 +113,7 @@ class Jobs(Endpoint):
             page = read_open_jobs(search=search, after=after, limit=limit)
         shape = partial(job_out, private=isinstance(caller, CompanyCaller))
         rows = paginated(page, shape, lambda job: encode_cursor(str(job.id)))
-        return endpoint_page_answer(request, rows)
+        return answer_page(request, rows)
 
     @describes(
         "create_job",
@@ -136,19 +129,19 @@ class Jobs(Endpoint):
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
         caller = authorize_company(caller_of(request), Action.CREATE_JOB)
-        given = endpoint_body(request, JobIn)
+        given = read_body(request, JobIn)
         job_id = create_job(
             company_id=caller.company_id,
-            posting=Posting(**_job_texts(given)),
+            posting=Posting(**_texts(given)),
             policy=Policy(**given.get("policy", {})),
             open_now=given["status"] == JobStatus.OPEN,
             capacity=given["capacity"],
             draw_at=given.get("draw_at"),
             actor=caller.actor,
             job_id=idempotent_row_id(request),
-            reference=reference_in_fields(given),
+            reference=read_reference(given),
         )
-        return _job_answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
+        return _answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 
 
 class OneJob(Endpoint):
@@ -162,16 +155,16 @@ class OneJob(Endpoint):
         Action.SEE_JOBS,
         JobOut,
         tagged=True,
-        parameters=(fields_parameter(JobOut),),
+        parameters=(describe_fields(JobOut),),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job with its ETag, or 304 if the client already has it."""
         caller, job = caller_of(request), read_job(job_id)
-        if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
+        if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
-        if has_access_as_company(caller, job.company_id):
-            return conditional_answer(request, job_out(job), _job_etag(job))
-        return endpoint_answer(request, job_out(job, private=False))
+        if can_read_company(caller, job.company_id):
+            return answer_if_changed(request, job_out(job), _etag(job))
+        return answer_read(request, job_out(job, private=False))
 
     @describes(
         "change_job",
@@ -197,20 +190,20 @@ class OneJob(Endpoint):
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if the job has changed since the client read it."""
         caller, facts = own_job(caller_of(request), job_id, Action.EDIT_POSTING)
-        given = endpoint_body(request, JobChangeIn)
+        given = read_body(request, JobChangeIn)
         guarded = any(name in given for name in _GUARDED)
         if guarded:
             authorize(caller, Action.CHANGE_RULES)
-        seen = _job_version_seen(request, facts, needed=guarded)
+        seen = _version_seen(request, facts, needed=guarded)
         change = JobChanges(
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
-            posting=_job_texts(given),
-            reference=reference_in_fields(given),
+            posting=_texts(given),
+            reference=read_reference(given),
             draw_at=given.get("draw_at"),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
-        return _job_answer(job_id)
+        return _answer(job_id)
 
     @describes(
         "delete_draft",
@@ -233,7 +226,7 @@ class OpenJob(Endpoint):
     @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_OPENING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Open a draft, or resume a paused job."""
-        return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
+        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
 
 
 class PauseJob(Endpoint):
@@ -242,7 +235,7 @@ class PauseJob(Endpoint):
     @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_PAUSING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Pause a job: it takes no applications and promotes nobody."""
-        return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
+        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
 
 
 class CloseJob(Endpoint):
@@ -251,20 +244,20 @@ class CloseJob(Endpoint):
     @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_CLOSING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Close a job. This is final. Among members, only owners may do it."""
-        return _change_job_status(request, job_id, Action.CLOSE_JOB, close_job)
+        return _change_status(request, job_id, Action.CLOSE_JOB, close_job)
 
 
-def _change_job_status(
+def _change_status(
     request: Request, job_id: UUID, action: Action, verb: Callable[..., None]
 ) -> Response:
     caller, _facts = own_job(caller_of(request), job_id, action)
-    endpoint_body(request, Nothing)
+    read_body(request, Nothing)
     verb(job_id=job_id, actor=caller.actor)
-    return _job_answer(job_id)
+    return _answer(job_id)
 
 
-def _job_version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
-    tags = etags_to_match(request)
+def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
+    tags = required_etags(request)
     if tags is None and needed:
         raise PreconditionRequired
     if tags is None or tags == ["*"]:
@@ -274,16 +267,14 @@ def _job_version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Ver
     return Version(facts.seq, facts.posting_version)
 
 
-def _job_texts(given: dict[str, Any]) -> dict[str, str]:
+def _texts(given: dict[str, Any]) -> dict[str, str]:
     return {name: given[name] for name in _TEXTS if name in given}
 
 
-def _job_answer(
-    job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None
-) -> Response:
+def _answer(job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     job = read_job(job_id)
-    return Response(job_out(job), status, headers={"ETag": _job_etag(job)} | (headers or {}))
+    return Response(job_out(job), status, headers={"ETag": _etag(job)} | (headers or {}))
 
 
-def _job_etag(job: Job) -> str:
+def _etag(job: Job) -> str:
     return strong_etag(job.seq, job.posting.version)

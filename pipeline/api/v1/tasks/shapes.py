@@ -14,7 +14,7 @@ from pipeline.api.v1.fields import AnyObject, Flag, Line, Moment, Shape, Text, W
 from pipeline.api.v1.outputs import Count
 from pipeline.files.imports.results import Outcome
 from pipeline.work.catalog import KnownType
-from pipeline.work.tasks import names_of_task_actors, task_actor_parts, worker_mark
+from pipeline.work.tasks import actor_names, actor_parts, worker_mark
 from tasks.dead_letters import MOST_AT_ONCE
 from tasks.enqueue import LONGEST_DELAY_SECONDS, LONGEST_KEY
 from tasks.models import (
@@ -36,11 +36,11 @@ OF_A_REQUEST = "request:"
 OF_A_SCHEDULE = "schedule:"
 
 
-def task_priority_field() -> Whole:
+def priority_field() -> Whole:
     return Whole(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, required=False)
 
 
-def task_version_field() -> Whole:
+def version_field() -> Whole:
     return Whole(min_value=1, max_value=HIGHEST_VERSION, required=False, allow_null=True)
 
 
@@ -55,9 +55,9 @@ class TaskIn(Shape):
     }
 
     type = Line(max_length=LONGEST_TYPE)
-    version = task_version_field()
+    version = version_field()
     payload = AnyObject(required=False)
-    priority = task_priority_field()
+    priority = priority_field()
     run_after = Moment(required=False, allow_null=True)
     delay_seconds = Whole(min_value=0, max_value=int(LONGEST_DELAY_SECONDS), required=False)
     max_attempts = Whole(min_value=1, max_value=MOST_ATTEMPTS, required=False, allow_null=True)
@@ -308,7 +308,7 @@ def task_out(task: Task, paused: Container[str] = ()) -> TaskOut:
         "run_after": task.run_after,
         "progress": progress,
         "result": task.result,
-        "last_error": _task_error_out(task.errors[-1]) if task.errors else None,
+        "last_error": _error_out(task.errors[-1]) if task.errors else None,
         "idempotency_key": None if key and key.startswith(OF_A_REQUEST) else key,
         "producer": task.producer,
         "request_id": task.request_id,
@@ -323,9 +323,7 @@ def full_task_out(task: Task, paused: Container[str] = ()) -> FullTaskOut:
     return {
         **task_out(task, paused),
         "payload": redact_payload(task.type.schema, task.payload),
-        "errors": [
-            {**_task_error_out(error), "traceback": error["traceback"]} for error in task.errors
-        ],
+        "errors": [{**_error_out(error), "traceback": error["traceback"]} for error in task.errors],
     }
 
 
@@ -334,10 +332,10 @@ def new_task_out(task: Task, *, is_new: bool, paused: Container[str] = ()) -> Ne
     return {**task_out(task, paused), "is_new": is_new}
 
 
-def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
+def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
     """Return task events with the actors' names."""
     events = list(events)
-    names = names_of_task_actors(event.actor for event in events)
+    names = actor_names(event.actor for event in events)
     return [
         {
             "id": event.id,
@@ -345,7 +343,7 @@ def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
             "kind": event.kind,
             "at": event.at,
             "attempt": event.attempt,
-            "actor": task_actor_out(event.actor, names),
+            "actor": actor_out(event.actor, names),
             "worker": worker_mark(event.actor),
             "data": event.data,
         }
@@ -353,13 +351,13 @@ def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
     ]
 
 
-def task_actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
+def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
     """Return an actor with its name."""
-    kind, thing = task_actor_parts(actor)
+    kind, thing = actor_parts(actor)
     return {"kind": kind, "id": thing, "name": names[actor]}
 
 
-def task_type_out(
+def type_out(
     known: KnownType,
     *,
     paused_by: str | None,
@@ -375,7 +373,7 @@ def task_type_out(
     kind, row = known.kind, known.row
     by_the_site = row is not None and row.paused
     breaker = row.breaker if row and not broken_since else Breaker.CLOSED.value
-    actor = task_actor_out(paused_by, names) if paused_by is not None else None
+    actor = actor_out(paused_by, names) if paused_by is not None else None
     if by_the_site and actor is None:
         actor = {"kind": "system", "id": None, "name": "the site"}
     return {
@@ -400,7 +398,7 @@ def task_type_out(
     }
 
 
-def _task_error_out(error: dict[str, Any]) -> TaskErrorOut:
+def _error_out(error: dict[str, Any]) -> TaskErrorOut:
     return {
         "attempt": error["attempt"],
         "at": datetime.fromisoformat(error["at"]),

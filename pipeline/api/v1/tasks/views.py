@@ -16,19 +16,13 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from pipeline.api import parameters, throttles
 from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
-from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.endpoint import Endpoint, answer_page, answer_read, read_body
 from pipeline.api.idempotency import idempotent_row_id
-from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS, fields_parameter
+from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS, describe_fields
 from pipeline.api.openapi.schemas import File, Tag, describes
-from pipeline.api.parameters import (
-    choice_parameter,
-    page_cursor_id,
-    page_cursor_number,
-    page_limit,
-    paginated,
-    text_parameter,
-)
+from pipeline.api.parameters import page_cursor_id, page_cursor_number, page_limit, paginated
 from pipeline.api.problem_types import (
     BACKPRESSURE,
     CONFIRMATION_NEEDED,
@@ -38,7 +32,6 @@ from pipeline.api.problem_types import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.throttles import note_throttle_count
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.shapes import (
@@ -57,34 +50,31 @@ from pipeline.api.v1.tasks.shapes import (
     TaskStatsOut,
     TaskTypeOut,
     TaskTypesOut,
+    events_out,
     full_task_out,
     imported_row_out,
     new_task_out,
-    task_events_out,
     task_out,
-    task_type_out,
+    type_out,
 )
-from pipeline.database.instants import database_now
+from pipeline.database import instants
 from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
-from pipeline.files.imports.results import (
-    outcomes_of_import,
-    progress_of_import_task,
-    report_of_refused_rows,
-)
-from pipeline.files.stored import read_file_pieces, read_stored_file
+from pipeline.files import stored
+from pipeline.files.imports.results import read_outcomes, read_task_progress, refusal_report
+from pipeline.files.stored import read_pieces
 from pipeline.selectors.pages import encode_cursor
 from pipeline.work.catalog import KnownType, catalogued_type, catalogued_types, paused_types_among
 from pipeline.work.dead_letters import (
-    dead_letters_of,
+    read_dead_letters,
     replay_company_dead_letter,
     replay_company_dead_letters,
 )
-from pipeline.work.start import RATE, TaskRequest, start_tasks, types_to_start
-from pipeline.work.tasks import names_of_task_actors, task_events_of, task_of, tasks_by_id, tasks_of
-from tasks import control, dead_letters
+from pipeline.work.start import RATE, TaskRequest, allowed_types, start_tasks
+from pipeline.work.tasks import actor_names, find_tasks, read_events, read_task, read_task_page
+from tasks import control, dead_letters, stats
 from tasks.models import HELD, Status, Task
-from tasks.stats import owner_depth, owner_oldest_age_seconds, owner_task_counts, site_workers_alive
+from tasks.stats import owner_depth, owner_oldest_age_seconds, site_workers_alive
 
 security = logging.getLogger("security")
 
@@ -103,22 +93,22 @@ class Tasks(Endpoint):
         Tag.TASKS,
         Action.READ_COMPANY,
         PageOf[TaskOut],
-        parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED, fields_parameter(TaskOut)),
+        parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED, describe_fields(TaskOut)),
         about="Ended tasks are kept for a week, dead ones for thirty days.",
     )
     def get(self, request: Request) -> Response:
         """Return the company's tasks, newest first."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        page = tasks_of(
+        page = read_task_page(
             company_id,
-            status=choice_parameter(request, "status", Status),
-            type_key=text_parameter(request, "type"),
+            status=parameters.choice(request, "status", Status),
+            type_key=parameters.text(request, "type"),
             after=page_cursor_id(request),
             limit=page_limit(request),
         )
         paused = paused_types_among(company_id, page.rows)
         shape = partial(task_out, paused=paused)
-        return endpoint_page_answer(
+        return answer_page(
             request, paginated(page, shape, lambda task: encode_cursor(str(task.id)))
         )
 
@@ -136,7 +126,7 @@ class Tasks(Endpoint):
     def post(self, request: Request) -> Response:
         """Start background work: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        [(task, is_new)] = _start_tasks_of_caller(request, caller, [endpoint_body(request, TaskIn)])
+        [(task, is_new)] = _start(request, caller, [read_body(request, TaskIn)])
         where = {"Location": f"{request.path}/{task.id}"}
         paused = paused_types_among(caller.company_id, [task])
         answer = new_task_out(task, is_new=is_new, paused=paused)
@@ -160,9 +150,7 @@ class TaskBatch(Endpoint):
     def post(self, request: Request) -> Response:
         """Start up to 100 tasks, all or none: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        started = _start_tasks_of_caller(
-            request, caller, endpoint_body(request, TaskBatchIn)["tasks"]
-        )
+        started = _start(request, caller, read_body(request, TaskBatchIn)["tasks"])
         paused = paused_types_among(caller.company_id, [task for task, _ in started])
         data = [new_task_out(task, is_new=is_new, paused=paused) for task, is_new in started]
         where = {"Location": request.path.removesuffix("/batch")}
@@ -178,9 +166,9 @@ class OneTask(Endpoint):
     def get(self, request: Request, task_id: UUID) -> Response:
         """Return a task with its payload and all its errors; 304 if nothing has changed."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        task = task_of(caller.company_id, task_id)
+        task = read_task(caller.company_id, task_id)
         paused = paused_types_among(caller.company_id, [task])
-        return endpoint_answer(request, full_task_out(task, paused))
+        return answer_read(request, full_task_out(task, paused))
 
 
 class CancelTask(Endpoint):
@@ -201,9 +189,9 @@ class CancelTask(Endpoint):
     def post(self, request: Request, task_id: UUID) -> Response:
         """Cancel a task: 202. Repeating it is harmless."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        endpoint_body(request, Nothing)
+        read_body(request, Nothing)
         control.cancel(task_id, actor=caller.producer, owner_id=caller.company_id)
-        return Response(task_out(task_of(caller.company_id, task_id)), status=202)
+        return Response(task_out(read_task(caller.company_id, task_id)), status=202)
 
 
 class EventsOfTask(Endpoint):
@@ -221,13 +209,11 @@ class EventsOfTask(Endpoint):
     def get(self, request: Request, task_id: UUID) -> Response:
         """List a task's events, oldest first, with their actors."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        task = task_of(caller.company_id, task_id)
+        task = read_task(caller.company_id, task_id)
         after, limit = page_cursor_number(request), page_limit(request)
-        page = task_events_of(task.id, after=after, limit=limit)
+        page = read_events(task.id, after=after, limit=limit)
         following = encode_cursor(page.rows[-1].id) if page.more else None
-        return endpoint_page_answer(
-            request, {"data": task_events_out(page.rows), "next_cursor": following}
-        )
+        return answer_page(request, {"data": events_out(page.rows), "next_cursor": following})
 
 
 class TaskStats(Endpoint):
@@ -239,7 +225,7 @@ class TaskStats(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company's background work in numbers."""
         owner_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        counts = owner_task_counts(owner_id)
+        counts = stats.owner_counts(owner_id)
         depth, ages = owner_depth(owner_id), owner_oldest_age_seconds(owner_id)
         return Response(
             {
@@ -254,12 +240,12 @@ class TaskStats(Endpoint):
                 "running": sum(counts.get(each, 0) for each in HELD),
                 "dead": counts.get(Status.DEAD, 0),
                 "workers_alive": site_workers_alive(),
-                "server_time": database_now(),
+                "server_time": instants.now(),
             }
         )
 
 
-def _start_tasks_of_caller(
+def _start(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
     """Start the tasks of a request, and return each with whether it is new.
@@ -287,9 +273,9 @@ def _start_tasks_of_caller(
             for each, own_key in zip(given, own_keys, strict=True)
         ],
         key_id=caller.key_id,
-        on_count=partial(note_throttle_count, request, RATE),
+        on_count=partial(throttles.note_count, request, RATE),
     )
-    found = tasks_by_id(caller.company_id, [each.id for each in made])
+    found = find_tasks(caller.company_id, [each.id for each in made])
     rows = [(found[each.id], each.is_new) for each in made]
     # A task created by an earlier attempt of the same request counts as new.
     return [
@@ -316,14 +302,14 @@ class DeadLetters(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the company's dead letters, oldest first, each with its last error."""
-        page = dead_letters_of(
+        page = read_dead_letters(
             authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
-            type_key=text_parameter(request, "type"),
+            type_key=parameters.text(request, "type"),
             after=page_cursor_id(request),
             limit=page_limit(request),
         )
         rows = paginated(page, task_out, lambda task: encode_cursor(str(task.id)))
-        return endpoint_page_answer(request, rows)
+        return answer_page(request, rows)
 
 
 class ReplayDeadLetter(Endpoint):
@@ -348,7 +334,7 @@ class ReplayDeadLetter(Endpoint):
     def post(self, request: Request, task_id: UUID) -> Response:
         """Replay a dead letter with its full number of attempts, and another payload if given."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        given = endpoint_body(request, TaskReplayIn)
+        given = read_body(request, TaskReplayIn)
         replay_company_dead_letter(
             company_id=caller.company_id,
             task_id=task_id,
@@ -357,7 +343,7 @@ class ReplayDeadLetter(Endpoint):
             payload=given.get("payload"),
             confirmed=given["confirmed"],
         )
-        return Response(task_out(task_of(caller.company_id, task_id)))
+        return Response(task_out(read_task(caller.company_id, task_id)))
 
 
 class DiscardDeadLetter(Endpoint):
@@ -376,9 +362,9 @@ class DiscardDeadLetter(Endpoint):
     def post(self, request: Request, task_id: UUID) -> Response:
         """Discard a dead letter. This is final."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        endpoint_body(request, Nothing)
-        dead_letters.discard_dead_letter(task_id, actor=caller.producer, owner_id=caller.company_id)
-        return Response(task_out(task_of(caller.company_id, task_id)))
+        read_body(request, Nothing)
+        dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
+        return Response(task_out(read_task(caller.company_id, task_id)))
 
 
 class ReplayDeadLetters(Endpoint):
@@ -395,7 +381,7 @@ class ReplayDeadLetters(Endpoint):
     def post(self, request: Request) -> Response:
         """Replay the oldest dead letters of a type, and return their number."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        given = endpoint_body(request, TaskReplaysIn)
+        given = read_body(request, TaskReplaysIn)
         count = replay_company_dead_letters(
             company_id=caller.company_id,
             key=given["type"],
@@ -419,7 +405,7 @@ class TaskTypes(Endpoint):
     def get(self, request: Request) -> Response:
         """List the types that the company may start, with their limits and pauses."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        return Response({"data": _task_types_out(caller, catalogued_types()), "next_cursor": None})
+        return Response({"data": _types_out(caller, catalogued_types()), "next_cursor": None})
 
 
 class PauseTaskType(Endpoint):
@@ -438,10 +424,10 @@ class PauseTaskType(Endpoint):
     def post(self, request: Request, type_key: str) -> Response:
         """Pause the company's tasks of a type. Repeating it is harmless."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        endpoint_body(request, Nothing)
-        found = _task_type_or_404(type_key)
+        read_body(request, Nothing)
+        found = _type_or_404(type_key)
         control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
-        return Response(_task_types_out(caller, [found])[0])
+        return Response(_types_out(caller, [found])[0])
 
 
 class ResumeTaskType(Endpoint):
@@ -453,26 +439,26 @@ class ResumeTaskType(Endpoint):
     def post(self, request: Request, type_key: str) -> Response:
         """Resume the company's tasks of a type. Repeating it is harmless."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        endpoint_body(request, Nothing)
-        found = _task_type_or_404(type_key)
+        read_body(request, Nothing)
+        found = _type_or_404(type_key)
         control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)
-        return Response(_task_types_out(caller, [found])[0])
+        return Response(_types_out(caller, [found])[0])
 
 
-def _task_type_or_404(key: str) -> KnownType:
+def _type_or_404(key: str) -> KnownType:
     found = catalogued_type(key)
     if found is None:
         raise TaskTypeNotFound
     return found
 
 
-def _task_types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
-    paused = control.paused_types_to_control(caller.company_id)
-    names = names_of_task_actors(paused.values())
-    allowed = types_to_start(caller.key_id)
-    broken = control.broken_types_to_control(caller.company_id)
+def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
+    paused = control.paused_types(caller.company_id)
+    names = actor_names(paused.values())
+    allowed = allowed_types(caller.key_id)
+    broken = control.broken_types(caller.company_id)
     return [
-        task_type_out(
+        type_out(
             each,
             paused_by=paused.get(each.about.key),
             names=names,
@@ -520,10 +506,8 @@ class RefusedRowsFile(Endpoint):
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """Return the rows that an import refused, with the reasons, as CSV."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        seen = progress_of_import_task(caller.company_id, task_id)
-        return _task_file_answer(
-            report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
-        )
+        seen = read_task_progress(caller.company_id, task_id)
+        return _file_answer(refusal_report(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
 
 
 class ImportedRows(Endpoint):
@@ -543,12 +527,12 @@ class ImportedRows(Endpoint):
     def get(self, request: Request, task_id: UUID) -> Response:
         """List what became of the rows of an import, in their order."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        run = progress_of_import_task(caller.company_id, task_id).run
+        run = read_task_progress(caller.company_id, task_id).run
         after, limit = page_cursor_number(request), page_limit(request)
-        outcomes = outcomes_of_import(run, after=after or 0, limit=limit + 1)
+        outcomes = read_outcomes(run, after=after or 0, limit=limit + 1)
         following = encode_cursor(outcomes[limit - 1].row) if len(outcomes) > limit else None
         data = [imported_row_out(each) for each in outcomes[:limit]]
-        return endpoint_page_answer(request, {"data": data, "next_cursor": following})
+        return answer_page(request, {"data": data, "next_cursor": following})
 
 
 class OneTaskFile(Endpoint):
@@ -568,14 +552,12 @@ class OneTaskFile(Endpoint):
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        file = read_stored_file(caller.company_id, file_id)
+        file = stored.read(caller.company_id, file_id)
         security.info("file.downloaded", extra={"file": str(file_id)})
-        return _task_file_answer(
-            read_file_pieces(file.id), file.content_type, file.name, file.size_bytes
-        )
+        return _file_answer(read_pieces(file.id), file.content_type, file.name, file.size_bytes)
 
 
-def _task_file_answer(
+def _file_answer(
     pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
 ) -> HttpResponseBase:
     response = StreamingHttpResponse(pieces, content_type=content_type)
