@@ -102,7 +102,9 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         yield f"job: head_ticket is {job.head_ticket}, more than the lowest ticket {lowest}"
     moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
     moments += [row.verify_by for row in waiting if row.verify_by]
-    if job.status != JobStatus.CLOSED:
+    if job.status == JobStatus.CLOSED:  # everyone is closed out at once, whatever their deadline
+        moments = [job.last_event_at] if moments or waiting else []
+    else:
         moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
     if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
         moments.append(job.draw_at)

@@ -8,7 +8,10 @@ from uuid import UUID
 import pytest
 
 from pipeline.audit.verify import verify_job
+from pipeline.line import settle
+from pipeline.models import Application
 from pipeline.services.jobs import close_job
+from pipeline.services.settling import settle_next_due
 from tests.audit.test_reconciliation import an_unverified_person, job_with_all_kinds, tamper
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -48,6 +51,13 @@ def _sandbox() -> UUID:
     return job_id
 
 
+def _being_closed_out() -> UUID:
+    job_id = factories.job(acknowledge_first_seat=True)
+    factories.applications(job_id, 4)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    return job_id
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -57,6 +67,7 @@ def _sandbox() -> UUID:
         _planned_seats,
         lottery,
         _sandbox,
+        _being_closed_out,
     ],
 )
 def test_a_job_that_would_be_settled_too_late_is_noticed(made: Callable[[], UUID]) -> None:
@@ -81,3 +92,20 @@ def test_a_closed_job_without_people_is_due_for_nothing() -> None:
 
     assert factories.row_of(job_id).next_due_at is None
     assert verify_job(job_id).is_sound
+
+
+def test_a_closed_job_that_is_closed_out_in_parts_is_sound_though_an_offer_is_overdue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(settle, "SLICE", 1)
+    job_id = factories.job(acknowledge_first_seat=True, capacity=3)
+    factories.applications(job_id, 4)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    let_time_pass(job_id, factories.WINDOW + 1)
+
+    left = []
+    while settle_next_due():
+        left.append(Application.objects.filter(job_id=job_id, ended_at=None).count())
+        assert verify_job(job_id).is_sound
+
+    assert left == [3, 2, 1, 0]

@@ -96,7 +96,7 @@ def test_a_check_that_fails_is_a_problem_and_hides_no_other(
     def fail() -> Any:
         raise RuntimeError("of a test")
 
-    monkeypatch.setattr("pipeline.management.doctor.background_findings.site_dead_depth", fail)
+    monkeypatch.setattr("pipeline.management.doctor.work_findings.site_dead_depth", fail)
 
     level, message, _ = only("tasks")
 

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from pipeline.config import env
-from pipeline.management.doctor import background_findings, machine_findings
+from pipeline.management.doctor import machine_findings, work_findings
 from pipeline.management.doctor.findings import Level
 from tests.management.test_doctor import _emails_and_anchors_in_order, found, only
 from tests.support.smtp import Mailbox, free_port, mail_server, point_to
@@ -123,7 +123,7 @@ def test_missing_data_of_time_zones_are_a_problem(monkeypatch: pytest.MonkeyPatc
 
 
 def test_dead_letters_are_counted_by_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_findings, "site_dead_depth", lambda: {"log.anchor@1": 2})
+    monkeypatch.setattr(work_findings, "site_dead_depth", lambda: {"log.anchor@1": 2})
 
     level, message, _ = only("tasks")
 

@@ -13,10 +13,10 @@ from pipeline.management.doctor import (
     activity_findings,
     anchor_findings,
     archive_findings,
-    background_findings,
     database_findings,
     machine_findings,
     site_findings,
+    work_findings,
 )
 from pipeline.management.doctor.address_findings import check_address
 from pipeline.management.doctor.findings import Finding, Level, found_problem
@@ -45,14 +45,14 @@ IN_DATABASE: dict[str, Check] = {
 IN_TABLES: dict[str, Check] = {
     "roles": database_findings.check_roles,
     "log": database_findings.check_triggers,
-    "workers": background_findings.check_workers,
-    "line": background_findings.check_settlement,
-    "tasks": background_findings.check_tasks,
+    "workers": work_findings.check_workers,
+    "line": work_findings.check_settlement,
+    "tasks": work_findings.check_tasks,
     "anchors": anchor_findings.check,  # in the place of the one above
     "archive": archive_findings.check,
     "devices": site_findings.check_devices,
     "receipts": site_findings.check_receipt_keys,
-    "web servers": background_findings.check_web_servers,
+    "web servers": work_findings.check_web_servers,
     **activity_findings.CHECKS,
 }
 CAN_BE_SKIPPED = list(dict.fromkeys([*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]))

@@ -79,7 +79,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "next_url": page_urls.change_query(request, after=last) if last else "",
         "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
-    return render(request, "background/dead_letters.html", context)
+    return render(request, "work/dead_letters.html", context)
 
 
 @require_POST

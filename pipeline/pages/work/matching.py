@@ -47,7 +47,7 @@ def cancel(request: HttpRequest) -> HttpResponse:
         "query": request.GET.urlencode(),
         "filters": [(name, request.GET[name]) for name in FILTERS if request.GET.get(name)],
     }
-    return render(request, "background/cancel_matching.html", context)
+    return render(request, "work/cancel_matching.html", context)
 
 
 def _cancel_batches(ids: list[UUID], member: Member) -> int:

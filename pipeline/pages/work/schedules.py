@@ -279,7 +279,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "next_url": page_urls.change_query(request, after=last) if last else "",
         "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
-    return render(request, "background/schedules.html", context)
+    return render(request, "work/schedules.html", context)
 
 
 def _describe_rows(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
@@ -384,7 +384,7 @@ def _render_form(
     is_refused = form.is_bound and not asked and bool(form.errors)
     is_refused = is_refused or (asked and not runs)
     is_refused = is_refused and request.POST.get("preview") != QUIET_PREVIEW
-    return render(request, "background/schedule.html", context, status=422 if is_refused else 200)
+    return render(request, "work/schedule.html", context, status=422 if is_refused else 200)
 
 
 @require_POST
@@ -416,7 +416,7 @@ def delete(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     schedule = schedules.read(member.company.id, schedule_id)
     if request.method == "GET":
         [shown] = _describe_rows(member.company.id, [schedule])
-        return render(request, "background/schedule_delete.html", {"shown": shown})
+        return render(request, "work/schedule_delete.html", {"shown": shown})
     schedules.delete(
         company_id=member.company.id,
         schedule_id=schedule_id,
@@ -441,7 +441,7 @@ def show_history(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
         "may_run": member.may(Action.MANAGE_SCHEDULES),
         "rows": build_task_rows(member.company.id, tasks, instants.now()),
     }
-    return render(request, "background/schedule_history.html", context)
+    return render(request, "work/schedule_history.html", context)
 
 
 @require_POST

@@ -232,8 +232,8 @@ def _overview_page(
     )
     response = live_page(
         request,
-        "background/overview.html",
-        "background/_overview.html",
+        "work/overview.html",
+        "work/_overview.html",
         build=lambda: _overview_context(request, member, snapshot) | {"form": form},
         tag=snapshot.tag,
     )
@@ -336,8 +336,8 @@ def show(request: HttpRequest, task_id: UUID) -> HttpResponse:
     )
     return live_page(
         request,
-        "background/task.html",
-        "background/_task.html",
+        "work/task.html",
+        "work/_task.html",
         build=lambda: _page_context(request, member, found, now, paused),
         tag=str(state),
     )
@@ -447,7 +447,7 @@ def edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
         "failures": describe_failures(found.errors[-1:]),
         "fields": descriptions.describe_task_fields(found.type.schema),
     }
-    return render(request, "background/edit.html", context, status=422 if form.errors else 200)
+    return render(request, "work/edit.html", context, status=422 if form.errors else 200)
 
 
 def _replay_edited(
@@ -473,7 +473,7 @@ def discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     member, found = read_requested(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
         [row] = build_task_rows(member.company.id, [found], instants.now())
-        return render(request, "background/discard.html", {"task": found, "row": row})
+        return render(request, "work/discard.html", {"task": found, "row": row})
     try:
         dead_letters.discard(found.id, actor=member_actor(member), owner_id=member.company.id)
     except WrongStatus as error:

@@ -80,7 +80,7 @@ def index(request: HttpRequest) -> HttpResponse:
         )
         for each in catalogued_company_types()
     ]
-    return render(request, "background/types.html", {"tab": "types", "types": cards})
+    return render(request, "work/types.html", {"tab": "types", "types": cards})
 
 
 @require_POST
