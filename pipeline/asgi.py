@@ -54,4 +54,8 @@ async def _answer(scope: Message, receive: Receive, send: Send) -> None:
         await _pages(scope, receive, _remembered.remembering_answers(scope, send))
 
 
-application = behind_proxies(request_forms.only_plain(_answer), settings.TRUSTED_PROXIES)
+application = behind_proxies(
+    request_forms.only_plain(_answer),
+    settings.TRUSTED_PROXIES,
+    reads_stamps=settings.PROXY_STAMPS,
+)

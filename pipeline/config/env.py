@@ -73,7 +73,7 @@ NAMES = (
     " ALIVE_FILE END_WITH_PARENT"
     " DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
     " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
-    " SOURCE_COMMIT"
+    " SOURCE_COMMIT PROXY_STAMPS"
 ).split()
 
 _env = _Env()
@@ -162,6 +162,8 @@ RECEIPT_KEY: str = _env.str("RECEIPT_KEY", default="")
 RECEIPT_FORMER_KEYS: list[str] = _env.list("RECEIPT_FORMER_KEYS", default=[])
 # Where operators of push services can reach the site's: a mailto: or https: address.
 VAPID_SUBJECT: str = _env.str("VAPID_SUBJECT", default="")
+# Whether the trusted proxies set X-Request-Start, over what a client may say in it.
+PROXY_STAMPS: bool = _env.bool("PROXY_STAMPS", default=False)
 # Whether the requests of API keys are recorded, for a week, for their owners.
 REQUEST_LOG: bool = _env.bool("REQUEST_LOG", default=True)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")

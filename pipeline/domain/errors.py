@@ -5,6 +5,7 @@ Their HTTP form is in `pipeline.api.problem_types`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 # What a move does to an application, where it is not the verb with "ed".
@@ -26,6 +27,10 @@ class LineError(Exception):
     def __init__(self, **facts: Any) -> None:
         super().__init__(self.message.format(**facts))
         self.facts = facts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Have a copy in another process made from the facts."""
+        return partial(type(self), **self.facts), ()
 
 
 class JobNotFound(LineError):

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.http import parse_cookie
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from pipeline.server.stamps import read_stamp_of_proxy
 from pipeline.web.addresses import ACCEPTED_CREDENTIAL, client_network
 from pipeline.web.asgi_types import Message, Receive, Send, find_header
 
@@ -74,13 +75,16 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 def behind_proxies(
-    application: Application, proxies: Iterable[IPv4Network | IPv6Network]
+    application: Application,
+    proxies: Iterable[IPv4Network | IPv6Network],
+    *,
+    reads_stamps: bool = False,
 ) -> Application:
     """Return an application that sees the client address and scheme that these proxies saw.
 
     X-Forwarded-For and X-Forwarded-Proto are read only from these networks, the first one from its
     end. If there are trusted proxies, one that connects through a socket counts as trusted; without
-    any, nothing is read.
+    any, nothing is read. With `reads_stamps`, so is X-Request-Start.
     """
     networks = [str(network) for network in proxies]
     if not networks:
@@ -97,6 +101,8 @@ def behind_proxies(
         host, port = scope.get("client") or ("", 0)
         plain = host.removeprefix(_MAPPED) if "." in host else host
         scope["peer"], scope["client"] = (plain, port), (plain or _SOCKET, port)
+        if reads_stamps and scope["client"][0] in believing.trusted_hosts:
+            read_stamp_of_proxy(scope)
         await believing(scope, receive, send)
 
     return read_proxy_headers

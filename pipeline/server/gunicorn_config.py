@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 from typing import Any
 
 import django
@@ -18,6 +19,7 @@ from django.urls import get_resolver
 
 from pipeline.config import env
 from pipeline.database import pooler
+from pipeline.line.peers import Peers
 from pipeline.server import web_folder
 from tasks.parent import end_with_supervisor
 
@@ -52,6 +54,8 @@ def on_starting(server: Any) -> None:
     """
     web_folder.remove_left()
     server.folder = web_folder.make()
+    # Twice as many rows as processes: while the server reloads, old and new ones run.
+    server.peers = Peers(2 * server.cfg.workers) if sys.platform == "linux" else None
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.folder
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
     gc.disable()  # nearly all that is loaded stays
@@ -66,11 +70,19 @@ def on_starting(server: Any) -> None:
     end_with_supervisor()
 
 
+def pre_fork(server: Any, worker: Any) -> None:
+    """Give a process that is about to start its row among those that hand turns over."""
+    worker.peers = server.peers
+    worker.row = server.peers.claim() if server.peers else None
+
+
 def child_exit(server: Any, worker: Any) -> None:
-    """Drop the gauges of an ended process."""
+    """Drop the gauges of an ended process, and free its row."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(worker.pid)
+    if worker.row is not None:
+        server.peers.release(worker.row)
 
 
 def on_exit(server: Any) -> None:

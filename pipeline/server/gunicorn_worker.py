@@ -57,6 +57,7 @@ class _WorkerServer(Server):
         )
 
     async def shutdown(self, sockets: Any = None) -> None:
+        from pipeline.line.handover import handover_of_process
         from pipeline.live.hub import hub_of_process
         from pipeline.live.streams import PREFIX
 
@@ -66,6 +67,8 @@ class _WorkerServer(Server):
                 if scope.get("path", "").startswith(PREFIX):
                     connection.transport.abort()
 
+        if handover := handover_of_process():
+            handover.stop()
         hub_of_process().close()
         asyncio.get_running_loop().call_later(STUCK_SECONDS, close_streams_of_worker)
         await super().shutdown(sockets)
@@ -108,13 +111,15 @@ class LiveWorker(UvicornWorker):
 
     async def _serve(self) -> None:
         from pipeline.server.heartbeats import listener_name, record_heartbeats
+        from pipeline.server.turns import turns_handed_over
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
         name = listener_name(self.sockets[0])
         heartbeats = asyncio.create_task(record_heartbeats(name))
-        await server.serve(sockets=duplicate_listeners(self.sockets))
+        with turns_handed_over(self.peers, self.row):
+            await server.serve(sockets=duplicate_listeners(self.sockets))
         heartbeats.cancel()
         await asyncio.wait([heartbeats], timeout=FAREWELL_SECONDS)
         if not server.started:

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.server.connections import Closing, ConnectionLimits
+from pipeline.server.stamps import ARRIVED_AT, COMPLETED_AT, arrived_at
 from pipeline.web.refusal_log import refusal_log
 
 # Of a head, and of what a client may send ahead while its last request is being answered.
@@ -89,6 +90,20 @@ class BoundedProtocol(H11Protocol):
                 self.cycle.keep_alive = False
             self._announce_end()
         self._bound_sending()
+
+    def handle_events(self) -> None:
+        """Parse what was received, and stamp a request whose head or body is now complete."""
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is None:
+            return
+        stamps = self.cycle.scope["state"]
+        if self.cycle is not before:
+            stamps[ARRIVED_AT] = arrived_at(self.transport)
+            if not self.cycle.more_body:
+                stamps[COMPLETED_AT] = stamps[ARRIVED_AT]
+        elif not self.cycle.more_body and COMPLETED_AT not in stamps:
+            stamps[COMPLETED_AT] = arrived_at(self.transport)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse data that is not a request, and everything after it."""

@@ -11,11 +11,13 @@ import itertools
 import logging
 import sys
 import threading
+from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from operator import attrgetter
 from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
@@ -23,6 +25,7 @@ from django.conf import settings
 from django.db import Error, connection
 
 from pipeline.database.errors import ClusterError
+from pipeline.line.arrivals import Arrival
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +52,9 @@ class Overloaded(Exception):
 @dataclass(eq=False, slots=True)
 class _Waiting:
     client: str
+    group: str
     is_heavy: bool
-    number: int  # in the order of arrival
+    order: int
     turn: asyncio.Future[None]
     has_thread: bool = False
 
@@ -62,6 +66,9 @@ class RequestQueue:
     requests comes first. Heavy requests may use an eighth of the threads, and each client one of
     these, so they slow down hardly anything but each other. If too many requests wait, the last one
     of the client with the most is refused.
+
+    Requests that join the line of a job are one group, whoever sends them: they get threads like
+    those of one client, in the order in which they arrived. They count for their clients too.
     """
 
     threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
@@ -84,10 +91,12 @@ class RequestQueue:
         self._running: Counter[str] = Counter()
         self._running_count = 0
         self._heavy: set[str] = set()
-        # The waiting requests, by client and weight. Among clients with equally few running, the
-        # first is next.
+        # The waiting requests, by group and weight. Among groups with equally few running, the
+        # first is next. A group is a client or a line.
         self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
-        self._waiting_of: Counter[str] = Counter()
+        self._waiting_of: dict[str, dict[_Waiting, None]] = {}  # by client
+        # The latest stamp that got a thread, of each line of which some run.
+        self._started: dict[str, int] = {}
         self._waiting_count = 0
         self._numbers = itertools.count()
 
@@ -100,7 +109,7 @@ class RequestQueue:
         """
         if self._held.get(client, 0) >= self.per_client:
             raise TooManyAtOnce
-        could_run = self._may_run(client, is_heavy=False)
+        could_run = self._may_run(client, client, is_heavy=False)
         is_full = self._waiting_count >= self.most_waiting
         if is_full and not could_run and self._is_greediest(client):
             raise Overloaded
@@ -110,56 +119,75 @@ class RequestQueue:
         finally:
             _count_down(self._held, client)
 
-    async def begin(self, client: str, *, is_heavy: bool) -> None:
-        """Wait for a thread, which `end` returns. Raises Overloaded."""
-        if self._may_run(client, is_heavy):
-            return self._start(client, is_heavy)
+    async def begin(self, client: str, *, is_heavy: bool, arrival: Arrival | None = None) -> None:
+        """Wait for a thread, which `end` returns. Raises Overloaded.
+
+        `arrival`: of a request that joins a line. If it has to wait, it counts as one that arrived
+        after those which have a thread: they wait at the job for everyone before them, so none of
+        them may be waited for by one that has none yet.
+        """
+        group = _group_of(client, arrival)
+        if self._may_run(client, group, is_heavy):
+            return self._start(client, group, is_heavy, arrival.stamp if arrival else 0)
         if self._waiting_count >= self.most_waiting:
             self._make_room(client)
+        order = next(self._numbers)
+        if arrival:
+            arrival.put_behind(self._started.get(group, 0))
+            order = arrival.stamp
         turn = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(client, is_heavy, next(self._numbers), turn)
-        self._waiting.setdefault((client, is_heavy), deque()).append(waiting)
-        self._waiting_of[client] += 1
+        waiting = _Waiting(client, group, is_heavy, order, turn)
+        insort(
+            self._waiting.setdefault((group, is_heavy), deque()), waiting, key=attrgetter("order")
+        )
+        self._waiting_of.setdefault(client, {})[waiting] = None
         self._waiting_count += 1
         try:
             async with asyncio.timeout(self.wait_seconds):
                 await turn
         except (TimeoutError, asyncio.CancelledError) as stopped:
-            if waiting in self._waiting.get((client, is_heavy), ()):
+            if waiting in self._waiting_of.get(client, ()):
                 self._leave(waiting)
             elif waiting.has_thread:  # its turn came at this moment
-                self.end(client, is_heavy=is_heavy)
+                self.end(client, is_heavy=is_heavy, arrival=arrival)
             if isinstance(stopped, TimeoutError):
                 raise Overloaded from None
             raise
         return None
 
-    def end(self, client: str, *, is_heavy: bool) -> None:
+    def end(self, client: str, *, is_heavy: bool, arrival: Arrival | None = None) -> None:
         """Return a thread, and pass it to a waiting request."""
+        group = _group_of(client, arrival)
         self._running_count -= 1
-        _count_down(self._running, client)
+        for each in {client, group}:
+            _count_down(self._running, each)
+        if arrival and group not in self._running:
+            self._started.pop(group, None)
         if is_heavy:
             self._heavy.discard(client)
             if not self._heavy:
                 sys.setswitchinterval(SWITCH_SECONDS)
         while first := self._next():
             self._leave(first)
-            place = first.client, first.is_heavy
-            if others := self._waiting.pop(place, None):  # they come after other clients' now
+            place = first.group, first.is_heavy
+            if others := self._waiting.pop(place, None):  # they come after other groups' now
                 self._waiting[place] = others
-            self._start(first.client, first.is_heavy)
+            self._start(first.client, first.group, first.is_heavy, first.order)
             first.has_thread = True
             first.turn.set_result(None)
 
     def _next(self) -> _Waiting | None:
-        """Return the request whose turn it is, if one may run: of the client that runs least."""
+        """Return the request whose turn it is, if one may run: of the group that runs least."""
         found, fewest = None, self.threads
-        for (client, is_heavy), each in self._waiting.items():
-            running = self._running.get(client, 0)
-            if running < fewest and self._may_run(client, is_heavy):
-                first = next((one for one in each if not one.turn.done()), None)
-                found, fewest = (first, running) if first else (found, fewest)
-                if first and not running:
+        for (group, is_heavy), each in self._waiting.items():
+            if (running := self._running.get(group, 0)) >= fewest:
+                continue
+            first = next((one for one in each if not one.turn.done()), None)
+            if first and self._may_run(first.client, group, is_heavy):
+                running = max(running, self._running.get(first.client, 0))
+                if running < fewest:
+                    found, fewest = first, running
+                if not running:
                     break
         return found
 
@@ -170,36 +198,47 @@ class RequestQueue:
         """
         if self._is_greediest(client):
             raise Overloaded
-        greediest = max(self._waiting_of, key=self._waiting_of.__getitem__)
-        lasts = [self._waiting.get((greediest, weight)) for weight in (False, True)]
-        last = max((each[-1] for each in lasts if each), key=lambda each: each.number)
+        greediest = max(self._waiting_of.values(), key=len)
+        last = next(reversed(greediest))
         self._leave(last)
         if not last.turn.done():  # otherwise it leaves by itself
             last.turn.set_exception(Overloaded())
 
     def _is_greediest(self, client: str) -> bool:
         """Tell whether no client would have more requests waiting than this one with one more."""
-        return self._waiting_of.get(client, 0) + 1 >= max(self._waiting_of.values(), default=0)
+        most = max(map(len, self._waiting_of.values()), default=0)
+        return len(self._waiting_of.get(client, ())) + 1 >= most
 
     def _leave(self, waiting: _Waiting) -> None:
-        place = waiting.client, waiting.is_heavy
+        place = waiting.group, waiting.is_heavy
         self._waiting[place].remove(waiting)
         if not self._waiting[place]:
             del self._waiting[place]
-        _count_down(self._waiting_of, waiting.client)
+        theirs = self._waiting_of[waiting.client]
+        del theirs[waiting]
+        if not theirs:
+            del self._waiting_of[waiting.client]
         self._waiting_count -= 1
 
-    def _may_run(self, client: str, is_heavy: bool) -> bool:
-        if self._running_count >= self.threads or self._running.get(client, 0) >= self._share:
+    def _may_run(self, client: str, group: str, is_heavy: bool) -> bool:
+        running = max(self._running.get(client, 0), self._running.get(group, 0))
+        if self._running_count >= self.threads or running >= self._share:
             return False
         return not is_heavy or (len(self._heavy) < self._heavy_share and client not in self._heavy)
 
-    def _start(self, client: str, is_heavy: bool) -> None:
+    def _start(self, client: str, group: str, is_heavy: bool, order: int) -> None:
         self._running_count += 1
-        self._running[client] += 1
+        for each in {client, group}:
+            self._running[each] += 1
+        if group != client:
+            self._started[group] = max(order, self._started.get(group, 0))
         if is_heavy:
             self._heavy.add(client)
             sys.setswitchinterval(HEAVY_SWITCH_SECONDS)
+
+
+def _group_of(client: str, arrival: Arrival | None) -> str:
+    return f"line {arrival.job_id}" if arrival else client
 
 
 def _count_down(counts: Counter[str], name: str) -> None:

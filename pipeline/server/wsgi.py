@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 
 from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
+from pipeline.line.arrivals import Arrival, thread_of_arrival
 from pipeline.server.clients import Client, Clients
 from pipeline.server.refusals import (
     OVERLOADED,
@@ -39,6 +40,7 @@ from pipeline.server.requests import (
     RequestThreads,
     TooManyAtOnce,
 )
+from pipeline.server.stamps import expected_at_job
 from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect
 from pipeline.web.rate_limit import ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
@@ -235,16 +237,17 @@ class WSGIAdapter:
         is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
         loop = asyncio.get_running_loop()
         answer = _WSGIAnswer(loop, receive, send, ends_connection=body.is_left_unread)
-        await self._queue.begin(client.name, is_heavy=is_heavy)
-        try:
-            work = partial(answer.make, self._application, environ)
-            rest = await self._pool.call(work)
-        except BaseException:
-            answer.abandon()
-            raise
-        finally:
-            self._queue.end(client.name, is_heavy=is_heavy)
-            body.close()  # its room is freed before the client reads the response
+        with expected_at_job(scope) as arrival:
+            await self._queue.begin(client.name, is_heavy=is_heavy, arrival=arrival)
+            try:
+                work = partial(answer.make, self._application, environ, arrival)
+                rest = await self._pool.call(work)
+            except BaseException:
+                answer.abandon()
+                raise
+            finally:
+                self._queue.end(client.name, is_heavy=is_heavy, arrival=arrival)
+                body.close()  # its room is freed before the client reads the response
         self._clients.note_client(client, scope, environ)
         await answer.finish(rest)
 
@@ -270,17 +273,20 @@ class _WSGIAnswer:
         self._more = asyncio.Event()
         self.status = 0
 
-    def make(self, application: WSGIApplication, environ: Environ) -> bytes:
+    def make(
+        self, application: WSGIApplication, environ: Environ, arrival: Arrival | None = None
+    ) -> bytes:
         """Run the application in its thread, and return the unsent rest of a small response.
 
         Raises Abandoned.
         """
-        iterable = application(environ, self._begin)
-        try:
-            return b"" if environ["REQUEST_METHOD"] == "HEAD" else self._drain(iterable)
-        finally:
-            if hasattr(iterable, "close"):
-                iterable.close()
+        with thread_of_arrival(arrival):
+            iterable = application(environ, self._begin)
+            try:
+                return b"" if environ["REQUEST_METHOD"] == "HEAD" else self._drain(iterable)
+            finally:
+                if hasattr(iterable, "close"):
+                    iterable.close()
 
     def _begin(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
         # Stripped, because Django's Set-Cookie begins with a space, which is not part of a value.

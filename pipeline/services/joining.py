@@ -183,7 +183,7 @@ def apply(
 
     The person has an `applicant_id`, or an `email` as `checked_address` returns it. An unknown
     address becomes an applicant. Threads of this process that apply to the same job at once share a
-    transaction (`pipeline.line.turns`).
+    transaction (`pipeline.line.turns`), in the order in which their requests arrived.
 
     `verified`: the person has proved their address, or the company itself submits them. Anyone
     else only keeps a place in line. An unverified application with their address is taken over: it
@@ -261,7 +261,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     return application
 
 
-_turns = Turns(_apply_all)
+_turns = Turns(_apply_all, kind="apply")
 
 
 # Application to a job with an address that is not proved yet.

@@ -31,10 +31,12 @@ http {{
 
 
 @contextmanager
-def proxy_before(name: str, site: int, folder: Path) -> Iterator[int]:
-    """Run a proxy before a site on this port; gives the port of the proxy."""
+def proxy_before(name: str, sites: int | list[int], folder: Path) -> Iterator[int]:
+    """Run a proxy before a site on this port, or several; gives the port of the proxy."""
     port = free_port()
-    command, environment = _COMMANDS[name](site, port, folder)
+    command, environment = _COMMANDS[name](
+        [sites] if isinstance(sites, int) else sites, port, folder
+    )
     log = folder / f"{name}.log"
     with log.open("wb") as said:
         process = subprocess.Popen(
@@ -67,21 +69,22 @@ def _wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Pat
             continue
 
 
-def _caddy(site: int, port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
+def _caddy(sites: list[int], port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     text = (DEPLOY / "caddy" / "Caddyfile").read_text()
     text = text.replace("127.0.0.1:2020", f"127.0.0.1:{free_port()}")
     text = text.replace("\tadmin off\n", f"\tadmin off\n\thttp_port {port}\n")
     (folder / "Caddyfile").write_text(text)
     addresses = {
         "PROXY_SITES": f"http://localhost:{port}",
-        "PROXY_UPSTREAM": f"127.0.0.1:{site}",
+        "PROXY_UPSTREAM": " ".join(f"127.0.0.1:{site}" for site in sites),
     }
     return ["run", "--adapter", "caddyfile", "--config", "Caddyfile"], addresses
 
 
-def _nginx(site: int, port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
+def _nginx(sites: list[int], port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     text = (DEPLOY / "nginx" / "next-in-line.conf").read_text()
-    text = text.replace("127.0.0.1:8000", f"127.0.0.1:{site}")
+    servers = "".join(f"\tserver 127.0.0.1:{site};\n" for site in sites)
+    text = text.replace("\tserver 127.0.0.1:8000;\n", servers)
     text = text.replace("listen 443 ssl http2;", f"listen 127.0.0.1:{port};")
     text = re.sub(r"\tssl_certificate.*\n", "", text)
     user = "user root;" if os.geteuid() == 0 else ""
@@ -89,9 +92,12 @@ def _nginx(site: int, port: int, folder: Path) -> tuple[list[str], dict[str, str
     return ["-p", str(folder), "-c", str(folder / "nginx.conf")], {}
 
 
-def _haproxy(site: int, port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
+def _haproxy(sites: list[int], port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     text = (DEPLOY / "haproxy" / "haproxy.cfg").read_text()
-    text = text.replace("127.0.0.1:8000", f"127.0.0.1:{site}")
+    servers = "".join(
+        f"\tserver web{n} 127.0.0.1:{site} check inter 500ms\n" for n, site in enumerate(sites)
+    )
+    text = text.replace("\tserver web1 127.0.0.1:8000 check inter 500ms\n", servers)
     text = re.sub(r"bind :443 .*", f"bind 127.0.0.1:{port}", text)
     (folder / "haproxy.cfg").write_text(text)
     return ["-db", "-f", "haproxy.cfg"], {}

@@ -59,7 +59,8 @@ class Callers:
                 eventually(lambda before=before: self._queued(job_id) > before)  # type: ignore[misc]
 
     def _queued(self, job_id: UUID) -> int:
-        return len(self.turns._waiting.get(job_id, ()))
+        line = self.turns._lines.get(job_id)
+        return len(line.waiting) if line else 0
 
     def _take(self, job_id: UUID, request: str) -> None:
         try:
@@ -72,7 +73,7 @@ class Callers:
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()
-        assert self.turns._waiting == {}
+        assert self.turns._lines == {}
         return self.answers
 
 

@@ -51,13 +51,13 @@ def at_once(job_id: UUID, wishes: list[Wish], *, until_answered: bool = False) -
 
     `until_answered`: the lock stays taken.
     """
-    waiting = applying._turns._waiting
+    lines = applying._turns._lines
     with ThreadPoolExecutor(2) as pool:
         with held_lock(job_id):
             first = pool.submit(together, wishes[:1])
-            eventually(lambda: job_id in waiting)
+            eventually(lambda: job_id in lines and not lines[job_id].waiting)
             rest = pool.submit(together, wishes[1:])
-            eventually(lambda: len(waiting.get(job_id, ())) == len(wishes) - 1)
+            eventually(lambda: len(lines[job_id].waiting) == len(wishes) - 1)
             if until_answered:
                 wait([first, rest])
         return first.result() + rest.result()

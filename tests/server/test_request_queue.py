@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
+from uuid import UUID
 
 import pytest
 
+from pipeline.line.arrivals import Arrival, Arrivals
+from pipeline.line.peers import Peers
 from pipeline.server.requests import (
     HEAVY_SWITCH_SECONDS,
     SWITCH_SECONDS,
@@ -17,9 +21,11 @@ from pipeline.server.requests import (
 )
 
 
-async def begun(queue: RequestQueue, client: str, *, is_heavy: bool = False) -> asyncio.Task[None]:
+async def begun(
+    queue: RequestQueue, client: str, *, is_heavy: bool = False, arrival: Arrival | None = None
+) -> asyncio.Task[None]:
     """A request that asks for a thread, as far as it comes at once."""
-    task = asyncio.create_task(queue.begin(client, is_heavy=is_heavy))
+    task = asyncio.create_task(queue.begin(client, is_heavy=is_heavy, arrival=arrival))
     for _ in range(3):
         await asyncio.sleep(0)
     return task
@@ -257,5 +263,81 @@ def test_a_request_that_can_run_at_once_is_admitted_however_many_heavy_ones_wait
         for task in heavy:
             task.cancel()
         await asyncio.gather(*heavy, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+JOB, OTHER_JOB = UUID(int=1), UUID(int=2)
+
+
+@pytest.fixture
+def arrivals() -> Iterator[Arrivals]:
+    peers = Peers(1)
+    yield Arrivals(peers, 0)
+    peers.close()
+
+
+def test_those_who_join_a_line_get_threads_in_the_order_in_which_they_came(
+    arrivals: Arrivals,
+) -> None:
+    async def story() -> list[int]:
+        queue, started = RequestQueue(2), []  # of its threads, one line has one
+        came = [("key", 10), ("key", 40), ("person", 50), ("key", 20), ("stranger", 30)]
+        waiting = []
+        for client, stamp in came:
+            arrival = arrivals.expect(JOB, stamp)
+            waiting.append((client, arrival, await begun(queue, client, arrival=arrival)))
+        while waiting:
+            running = next(each for each in waiting if each[2].done())
+            waiting.remove(running)
+            started.append(running[1].stamp)
+            queue.end(running[0], is_heavy=False, arrival=running[1])
+            await asyncio.sleep(0.01)
+        return started
+
+    assert asyncio.run(story()) == [10, 20, 30, 40, 50]
+
+
+def test_a_line_leaves_threads_to_others_and_no_client_gets_more_by_many_lines(
+    arrivals: Arrivals,
+) -> None:
+    async def story() -> None:
+        queue = RequestQueue(4)
+
+        line = [
+            await begun(queue, f"person {n}", arrival=arrivals.expect(JOB, n)) for n in range(1, 6)
+        ]
+        other = await begun(queue, "other")
+
+        assert [task.done() for task in line] == [True] * 3 + [False] * 2
+        assert other.done()
+        for task in line[3:]:
+            task.cancel()
+
+        queue = RequestQueue(4)
+        many = [
+            await begun(queue, "greedy", arrival=arrivals.expect(UUID(int=n), n))
+            for n in range(1, 6)
+        ]
+        assert [task.done() for task in many] == [True] * 3 + [False] * 2
+        for task in many[3:]:
+            task.cancel()
+
+    asyncio.run(story())
+
+
+def test_who_must_queue_counts_as_later_than_those_who_have_a_thread(arrivals: Arrivals) -> None:
+    async def story() -> None:
+        queue = RequestQueue(2)
+        await begun(queue, "a", arrival=arrivals.expect(JOB, 20))
+        late, elsewhere = arrivals.expect(JOB, 10), arrivals.expect(OTHER_JOB, 10)
+        tasks = [
+            await begun(queue, "b", arrival=late),
+            await begun(queue, "c", arrival=elsewhere),
+        ]
+
+        assert late.stamp == 21, "the first one waits for all before it, and has the only thread"
+        assert elsewhere.stamp == 10
+        tasks[0].cancel()
 
     asyncio.run(story())

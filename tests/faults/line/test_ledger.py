@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.faults.whole_site.ledger import Entry, ledger_faults
+from tests.faults.whole_site.ledger import Entry, ledger_faults, order_faults
 from tests.faults.whole_site.people import EVENTS, Crowd
 from tests.support.waiting import eventually
 
@@ -49,9 +50,14 @@ class Line:
         status = STATUSES.get(verb) or self._status_of_new()
         self._statuses[application] = status
         times = 0 if self._makes("loses") else 2 if self._makes("doubles") else 1
+        event = EVENTS.get(verb, "APPLIED")
         for _ in range(times):
-            event, at = EVENTS.get(verb, "APPLIED"), datetime.now(UTC)
+            at = datetime.now(UTC)
             self.log.append(Entry(len(self.log) + 1, at, application, event, status))
+        if event == "APPLIED" and self._makes("puts last first"):
+            *_, last = self.log
+            self.log = [replace(last, seq=0), *self.log[:-1]]
+            self.log = [replace(each, seq=n) for n, each in enumerate(self.log, start=1)]
         return 201 if verb == "applications" else 200, {"id": application, "status": status}
 
     def _status_of_new(self) -> str:
@@ -107,6 +113,7 @@ def answering(line: Line) -> Iterator[int]:
         ("acts again", {"doubled"}),
         ("answers anew", {"answered differently"}),
         ("offers too much", {"overfull"}),
+        ("puts last first", {"overtaken"}),
     ],
 )
 def test_the_ledger_names_the_mistake_of_a_site_and_finds_none_where_none_is(
@@ -120,6 +127,7 @@ def test_the_ledger_names_the_mistake_of_a_site_and_finds_none_where_none_is(
         crowd.end()
 
     found = {each.partition(":")[0] for each in ledger_faults(crowd.told, line.log, seats=SEATS)}
+    found |= {each.partition(":")[0] for each in order_faults(crowd.applied, line.log)}
     found |= {"answered differently"} if crowd.differing else set()
     assert faults <= found
     assert faults or not found

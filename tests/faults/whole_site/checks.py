@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.faults.whole_site.ledger import Database, entries_of, ledger_faults
+from tests.faults.whole_site.ledger import Database, entries_of, ledger_faults, order_faults
 from tests.faults.whole_site.people import Crowd
 from tests.faults.whole_site.processes import Site
 from tests.faults.whole_site.receivers import HookReceiver, MailReceiver
@@ -86,6 +86,7 @@ class Faults:
     changing_ids: list[tuple[str, int, str]]
     invalid_webhooks: list[str]
     unlogged_acts: list[str]
+    overtaken: list[str]
 
     @property
     def are_none(self) -> bool:
@@ -113,6 +114,7 @@ def faults_of(site: Site, crowd: Crowd, mail: MailReceiver, hooks: HookReceiver)
         doubtful_repeats=mail.unexplained(),
         invalid_webhooks=hooks.invalid,
         unlogged_acts=ledger_faults(crowd.told, entries_of(site, crowd.job)),
+        overtaken=order_faults(crowd.applied, entries_of(site, crowd.job)),
         missing_webhooks=hook_faults[0],
         needless_webhooks=hook_faults[1],
         changing_ids=hook_faults[2],

@@ -6,7 +6,7 @@ Nothing here uses the product's own verification; the log's hashes are checked b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -64,6 +64,20 @@ def ledger_faults(
         *gaps[:1],
         *([] if seats is None else _overfull(log, seats)),
     ]
+
+
+def order_faults(applied: Iterable[tuple[float, float, str]], log: Sequence[Entry]) -> list[str]:
+    """Return who was answered before another had sent, and stands behind them in the log.
+
+    `applied`: for each application, when it was sent and answered.
+    """
+    places = {each.application: each.seq for each in log if each.event == "APPLIED"}
+    found, latest = [], 0.0
+    for sent, answered, application in sorted(applied, key=lambda row: places.get(row[2], 0)):
+        if latest > answered:
+            found.append(f"overtaken: {application}, by one who sent after its answer")
+        latest = max(latest, sent)
+    return found
 
 
 def _overfull(log: Sequence[Entry], seats: int) -> list[str]:

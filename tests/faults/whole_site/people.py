@@ -56,7 +56,8 @@ class Crowd:
 
     With the company's `key`, people are also removed, and tasks started. `repeats` is the share of
     answered requests that are sent again, to compare the answers. Between two acts, a thread
-    pauses for up to `pause_seconds`. `successes` says when, by the monotonic clock, and whether it
+    pauses for up to `pause_seconds`. `applied` says when each application was sent first, and when
+    its answer had come. `successes` says when, by the monotonic clock, and whether it
     was a change of the line.
     """
 
@@ -77,6 +78,7 @@ class Crowd:
         self.answers: Counter[tuple[int, str]] = Counter()
         self.failures: Counter[tuple[int, str]] = Counter()  # attempts that were sent again
         self.tasks: list[str] = []
+        self.applied: list[tuple[float, float, str]] = []
         self.compared = 0
         self.differing: list[tuple[str, Answer, Answer]] = []
         self.slowest_seconds = 0.0
@@ -147,10 +149,13 @@ class Crowd:
 
     def _act(self, person: Person, dice: random.Random) -> None:
         if person.application is None:
+            sent_at = time.monotonic()
             made = self._post(person.token, f"/jobs/{self.job}/applications", {}, dice)
             if made.status in (200, 201):
                 person.application = made.content["id"]
                 person.acts.append(("APPLIED", made.content["id"]))
+                with self._guard:
+                    self.applied.append((sent_at, time.monotonic(), made.content["id"]))
             return
         own = f"/applications/{person.application}"
         seen = self._send(person.token, "GET", own, None, "")

@@ -1,0 +1,158 @@
+"""Who is still on the way to a job, in all processes of a web server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+
+from pipeline.line import arrivals
+from pipeline.line.arrivals import Arrivals, thread_of_arrival
+from pipeline.line.peers import CELLS, NEVER, Peers
+from tests.support.waiting import PATIENCE_SECONDS
+
+JOB, OTHER_JOB = UUID(int=1), UUID(int=2)
+NOBODY = NEVER - 1  # nobody is on the way before that
+
+
+@pytest.fixture
+def peers() -> Iterator[Peers]:
+    made = Peers(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def here(peers: Peers) -> Arrivals:
+    return Arrivals(peers, 0)
+
+
+@pytest.fixture
+def there(peers: Peers) -> Arrivals:
+    return Arrivals(peers, 1)
+
+
+def test_a_request_waits_for_earlier_ones_of_all_processes_to_reach_the_job(
+    here: Arrivals, there: Arrivals
+) -> None:
+    early, late = there.expect(JOB, 10), here.expect(JOB, 20)
+
+    assert here.complete_until(JOB, 30) == 9
+    early.reach()
+    assert here.complete_until(JOB, 30) == 19
+    late.reach()
+    assert here.complete_until(JOB, 30) >= NOBODY
+
+
+def test_other_jobs_and_later_requests_are_not_waited_for(here: Arrivals, there: Arrivals) -> None:
+    there.expect(OTHER_JOB, 10)
+    there.expect(JOB, 30)
+
+    assert here.complete_until(JOB, 20) >= 20
+
+
+def test_who_is_refused_on_the_way_is_expected_no_longer(here: Arrivals) -> None:
+    arrival = here.expect(JOB, 10)
+
+    with pytest.raises(ValueError, match="refused"), thread_of_arrival(arrival):
+        raise ValueError("refused")
+
+    assert here.complete_until(JOB, 20) >= NOBODY
+
+
+def test_a_process_that_does_not_go_on_is_passed_over_until_it_does(
+    here: Arrivals, there: Arrivals
+) -> None:
+    first, second = there.expect(JOB, 10), there.expect(JOB, 15)
+
+    assert here.complete_until(JOB, 20, is_impatient=True) >= NOBODY
+    here.peers.see(1, 25)
+    assert here.complete_until(JOB, 20) >= NOBODY, "it is not waited for again, though it looks"
+    first.reach()
+    assert here.complete_until(JOB, 20) == 14
+    second.reach()
+
+
+def test_a_process_that_has_ended_is_not_waited_for(
+    peers: Peers, here: Arrivals, there: Arrivals
+) -> None:
+    there.expect(JOB, 10)
+
+    peers.release(1)
+
+    assert here.complete_until(JOB, 20) >= NOBODY
+
+
+def test_a_late_event_loop_is_asked_what_has_come_and_answers_once_it_has_looked(
+    here: Arrivals, there: Arrivals
+) -> None:
+    async def story() -> int:
+        there.watch(asyncio.get_running_loop())
+        try:
+            stamp = time.monotonic_ns()
+            assert here.complete_until(JOB, stamp) < stamp
+            end = time.monotonic() + PATIENCE_SECONDS
+            while (until := here.complete_until(JOB, stamp)) < stamp:
+                assert time.monotonic() < end
+                await asyncio.sleep(0.001)
+            return until - stamp
+        finally:
+            there.unwatch()
+
+    assert asyncio.run(story()) >= 0
+    assert here.complete_until(JOB, time.monotonic_ns()) >= NOBODY, "it serves no longer"
+
+
+def test_few_requests_work_on_the_way_at_once(
+    here: Arrivals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "MOST_UNDER_WAY", 1)
+    here = Arrivals(here.peers, 0)
+    first, second = here.expect(JOB, 10), here.expect(JOB, 20)
+    begun = threading.Event()
+
+    def work_on_second() -> None:
+        with thread_of_arrival(second):
+            begun.set()
+
+    with thread_of_arrival(first):
+        thread = threading.Thread(target=work_on_second)
+        thread.start()
+        assert not begun.wait(0.1)
+        first.reach()  # it waits at the job now
+        assert begun.wait(PATIENCE_SECONDS)
+    thread.join()
+
+
+def test_a_request_that_must_queue_counts_as_later_than_those_that_have_a_thread(
+    here: Arrivals,
+) -> None:
+    arrival = here.expect(JOB, 10)
+
+    arrival.put_behind(20)
+
+    assert here.complete_until(JOB, 30) == arrival.stamp - 1 == 20
+    arrival.put_behind(15)
+    assert arrival.stamp == 21
+    arrival.reach()
+    assert here.complete_until(JOB, 30) >= NOBODY
+
+
+def test_rows_are_used_again_and_limited(peers: Peers) -> None:
+    rows = [peers.claim() for _ in range(3)]
+
+    assert rows == [0, 1, None]
+    before = peers.generation(1)
+    peers.release(1)
+    assert peers.claim() == 1
+    assert peers.generation(1) != before
+
+
+def test_jobs_that_share_a_cell_wait_for_each_other(here: Arrivals) -> None:
+    here.expect(UUID(int=JOB.int + CELLS), 10)
+
+    assert here.complete_until(JOB, 20) == 9
