@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
@@ -96,7 +96,7 @@ SELECT {APPLICATION_COLUMNS}, {TIME_ZONE}, (
     SELECT min(ticket) FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST'
       AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
-      AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
+      AND ticket >= %(head)s AND ticket < (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
 """)
 
@@ -239,8 +239,9 @@ class Memory:
         self.looks = 0
         self._log_of: defaultdict[UUID | None, list[LogEntry]] = defaultdict(list)
         self._applications_of: defaultdict[UUID, set[UUID]] = defaultdict(set)
-        # Sorted: the waitlist by place, deadlines, and the ends of cool-downs and deferrals.
+        # Sorted: the waitlist by place, who of it passes, deadlines, and the ends of cool-downs and deferrals.
         self._waiting: list[tuple[int, int, UUID]] = []
+        self._passing: list[tuple[int, int, UUID]] = []
         self._deadlines: list[tuple[datetime, UUID]] = []
         self._ends: list[tuple[datetime, UUID]] = []
 
@@ -295,26 +296,26 @@ class Memory:
         return Due(people, plans, self._next_deadline(job, job.now))
 
     def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
-        people: list[UUID] = []
-        skipped, last, seats, passing = None, None, job.seats_free, 0
-        for ticket, _, id in islice(self._waiting, self._at_ticket(job.head_ticket), None):
-            if not seats and ticket != last:
-                break
+        found: list[tuple[int, int, UUID]] = []
+        skipped, seats = None, job.seats_free
+        for place in self._from_ticket(self._waiting, job.head_ticket):
             self.looks += 1
-            row = self.rows[id]
-            if not row.is_verified or (row.held_until and row.held_until > job.now):
-                skipped = skipped or ticket
-            elif row.pass_next:
-                passing += 1
-                if passing <= passes:
-                    people.append(id)
-                    last = ticket
-            elif seats:
-                people.append(id)
-                last, seats = ticket, seats - 1
-        if skipped and (last is None or skipped > last):
+            row = self.rows[place[-1]]
+            if not self._is_eligible(row, job.now):
+                skipped = skipped or row.ticket
+            elif not row.pass_next:
+                found.append(place)
+                if len(found) == seats:
+                    break
+        end = found[-1][0] if len(found) == seats else None
+        passing = self._from_ticket(self._passing, job.head_ticket)
+        if end is not None:
+            passing = takewhile(lambda place: place[0] <= end, passing)
+        eligible = (each for each in passing if self._is_eligible(self.rows[each[-1]], job.now))
+        found = sorted([*found, *islice(eligible, passes)])
+        if skipped and (not found or skipped >= found[-1][0]):
             skipped = None
-        return Next([(self._read(id), self.zones.get(id, "")) for id in people], skipped)
+        return Next([(self._read(id), self.zones.get(id, "")) for *_, id in found], skipped)
 
     def next_held(self, job: LockedJob) -> datetime | None:
         return self._after(self._ends, job.now)
@@ -332,7 +333,7 @@ class Memory:
         closing = next(each.seq for each in own if each.event == EventType.JOB_CLOSED)
         rows = [self.rows[id] for _, id in self._deadlines]
         pending = [row.id for row in rows if row.status == Status.PENDING_ACKNOWLEDGMENT]
-        waiting = self._waiting[self._at_ticket(job.head_ticket) :]
+        waiting = self._from_ticket(self._waiting, job.head_ticket)
         people = [*pending, *(id for *_, id in waiting)]
         return closing, [self._read(id) for id in people[:most]]
 
@@ -401,6 +402,8 @@ class Memory:
         if row.status != Status.WAITLIST:
             return
         yield self._waiting, (row.ticket, row.tie, row.id)
+        if row.pass_next:
+            yield self._passing, (row.ticket, row.tie, row.id)
         if row.verify_by:
             yield self._deadlines, (row.verify_by, row.id)
             return
@@ -415,8 +418,14 @@ class Memory:
         at = bisect_right(order, now, key=lambda each: each[0])
         return order[at][0] if at < len(order) else None
 
-    def _at_ticket(self, ticket: int) -> int:
-        return bisect_left(self._waiting, ticket, key=lambda each: each[0])
+    def _from_ticket(
+        self, order: list[tuple[int, int, UUID]], ticket: int
+    ) -> Iterator[tuple[int, int, UUID]]:
+        """Yield the places of a sorted list from a ticket on."""
+        return islice(order, bisect_left(order, ticket, key=lambda each: each[0]), None)
+
+    def _is_eligible(self, row: ApplicationRow, now: datetime) -> bool:
+        return row.is_verified and not (row.held_until and row.held_until > now)
 
     def _next_deadline(self, job: LockedJob, since: datetime) -> datetime | None:
         moments = [each.next_at for each in self.plans if each.next_at > since]

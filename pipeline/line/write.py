@@ -81,7 +81,7 @@ CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
 )
 
 # Update the applications that a change moved, all of the locked job (see
-# `lock.READ_APPLICATION_TO`).
+# `sources.READ_APPLICATION_TO`).
 CHANGE = """UPDATE pipeline_application a SET {columns} FROM {source} n
 WHERE a.id = n.id AND (a.job_id = %(id)s::uuid) IS TRUE""".format(
     columns=", ".join(f"{name} = n.{name}" for name in CHANGING),

@@ -7,7 +7,6 @@ import logging
 import socket
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 
 from django.db import Error, connection
 from django.db.models.functions import Now
@@ -40,11 +39,11 @@ async def record_heartbeats(name: str) -> None:
     Runs in a separate thread that does not keep the process from ending. A server that is stopped
     leaves the list of web servers; one that is killed stays there, silent.
     """
-    thread, last = RequestThreads(most=1), None
+    thread, heart = RequestThreads(most=1), Heart(name)
     try:
         while True:
             try:
-                last = await thread.call(partial(_record, name))
+                await thread.call(heart.beat)
                 failures.write_answer(logger)
             except NoThread as error:  # such a process cannot answer either
                 logger.warning("A heartbeat of this process was not recorded: %s", error)
@@ -55,28 +54,36 @@ async def record_heartbeats(name: str) -> None:
             await asyncio.sleep(SIGN_SECONDS)
     finally:
         with suppress(Error, ClusterError, NoThread):
-            await thread.call(partial(_remove, name, last))
+            await thread.call(heart.stop)  # after a beat that is still under way
 
 
-def _record(name: str) -> datetime | None:
-    try:
-        outage.watch(WEB)
-        WebServer.objects.update_or_create(
-            name=name,
-            defaults={"version": f"{VERSION} {COMMIT}".strip()[:60], "answered_at": Now()},
-        )
-        return WebServer.objects.filter(name=name).values_list("answered_at", flat=True).first()
-    finally:
-        connection.close()  # it is needed for a moment only
+class Heart:
+    """Heart of a process of a web server. Its thread alone beats and stops it."""
 
+    def __init__(self, name: str) -> None:
+        self._own = WebServer.objects.filter(name=name)
+        self._name = name
+        self._last: datetime | None = None
 
-def _remove(name: str, last: datetime | None) -> None:
-    """Leave the list of web servers, unless another process of this one answered after `last`.
+    def beat(self) -> None:
+        """Record that the process answers."""
+        try:
+            outage.watch(WEB)
+            WebServer.objects.update_or_create(
+                name=self._name,
+                defaults={"version": f"{VERSION} {COMMIT}".strip()[:60], "answered_at": Now()},
+            )
+            self._last = self._own.values_list("answered_at", flat=True).first()
+        finally:
+            connection.close()  # it is needed for a moment only
 
-    After a reload, a new process answers while the old ones still end.
-    """
-    try:
-        own = WebServer.objects.filter(name=name)
-        (own.filter(answered_at__lte=last) if last else own).delete()
-    finally:
-        connection.close()
+    def stop(self) -> None:
+        """Leave the list of web servers, unless another process of this server answered later.
+
+        After a reload, a new process answers while the old ones still end.
+        """
+        try:
+            own = self._own.filter(answered_at__lte=self._last) if self._last else self._own.all()
+            own.delete()
+        finally:
+            connection.close()

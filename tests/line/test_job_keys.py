@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.line import lock, settle
+from pipeline.line import lock, sources
 from pipeline.line import write as writing
 from pipeline.line.lock import line_transaction, lock_job, read_locked_application
 from pipeline.line.write import write
@@ -46,7 +46,7 @@ def keyless(statement: str) -> list[str]:
 def statements() -> dict[str, str]:
     texts = {
         name: source_of(found) if isinstance(found, PreparedStatement) else found
-        for module in (lock, settle, writing)
+        for module in (lock, sources, writing)
         for name, found in vars(module).items()
         if isinstance(found, PreparedStatement)
         or (isinstance(found, str) and name.isupper() and name[0] != "_")

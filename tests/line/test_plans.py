@@ -11,7 +11,7 @@ import pytest
 
 from applicants.tokens import FIND_TOKEN
 from jobs.keys import FIND_KEY
-from pipeline.line import lock, settle, write
+from pipeline.line import lock, sources, write
 from pipeline.line.misses import READ_MISS
 from pipeline.line.sql import APPLICATION, HOT
 from pipeline.models import Application
@@ -63,17 +63,17 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "read the types of webhooks": lock.READ_WEBHOOK_TYPES,
     "read those of an application's job": lock.READ_WEBHOOK_TYPES_OF,
     "read an application": lock.READ_APPLICATION,
-    "read an application to a job": lock.READ_APPLICATION_TO,
+    "read an application to a job": sources.READ_APPLICATION_TO,
     "make people": lock.MAKE_PEOPLE,
     "hold people": lock.HOLD_PEOPLE,
     "read people": lock.READ_PEOPLE,
     "hold a person": lock.HOLD_PERSON_OF,
     "read a miss": READ_MISS,
-    "read who is due": settle.READ_DUE,
-    "read the next deadline": settle.READ_NEXT_DEADLINE,
-    "read the next in line": settle.READ_NEXT_IN_LINE,
-    "read the next end of a cool-down or deferral": settle.READ_NEXT_HELD,
-    "read the waitlist": settle.READ_WAITING,
+    "read who is due": sources.READ_DUE,
+    "read the next deadline": sources.READ_NEXT_DEADLINE,
+    "read the next in line": sources.READ_NEXT_IN_LINE,
+    "read the next end of a cool-down or deferral": sources.READ_NEXT_HELD,
+    "read the waitlist": sources.READ_WAITING,
     "read positions": write.READ_POSITIONS,
     "read one application": reads.ONE,
     "find an application by its own id": reads.ATTACHED,

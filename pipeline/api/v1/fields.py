@@ -87,7 +87,7 @@ class Letter(Text):
     """A string of any number of lines that people write and read, in normal form."""
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text. Raises ValidationError, also if only invisible characters are left."""
+        """Return the text. Raises ValidationError, also if nothing is left of it."""
         text = plain_text(super().to_internal_value(data))
         if not text and not self.allow_blank:
             self.fail("blank")
