@@ -239,7 +239,8 @@ class Memory:
         self.looks = 0
         self._log_of: defaultdict[UUID | None, list[LogEntry]] = defaultdict(list)
         self._applications_of: defaultdict[UUID, set[UUID]] = defaultdict(set)
-        # Sorted: the waitlist by place, who of it passes, deadlines, and the ends of cool-downs and deferrals.
+        # Sorted: the waitlist by place, those of it who pass, deadlines, and the ends of cool-downs
+        # and deferrals.
         self._waiting: list[tuple[int, int, UUID]] = []
         self._passing: list[tuple[int, int, UUID]] = []
         self._deadlines: list[tuple[datetime, UUID]] = []

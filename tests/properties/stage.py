@@ -54,7 +54,7 @@ class Stage:
             for module, names in (
                 (jobs, ["lock_job"]),
                 (settling, ["lock_job", "lock_due_job"]),
-                (joining, ["lock_job_for", "lock_and_read_people"]),
+                (joining, ["lock_job_for", "read_people"]),
             ):
                 for name in names:
                     patches.enter_context(patch.object(module, name, getattr(self, name)))
@@ -87,9 +87,9 @@ class Stage:
         self, job_id: UUID, *, applicant_ids: Collection[UUID], **_: Any
     ) -> tuple[LockedJob, LockedPeople]:
         job = self.line.lock(self.now)
-        return job, self.lock_and_read_people(job, applicant_ids=applicant_ids)
+        return job, self.read_people(job, applicant_ids=applicant_ids)
 
-    def lock_and_read_people(
+    def read_people(
         self, job: LockedJob, *, applicant_ids: Collection[UUID], **_: Any
     ) -> LockedPeople:
         return LockedPeople([(id, str(id), *self._history(id)) for id in applicant_ids])

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
+from django.utils import timezone
 
+from jobs.models import JobStatus
+from jobs.policies import Policy
+from pipeline.domain.states import SYSTEM, EventType
 from pipeline.figures.whatif.run import read_what_if_log
 from pipeline.figures.whatif.simulation import Change, Simulation
 from pipeline.line import settle as line_settle
+from pipeline.line.admission import admit
+from pipeline.line.lock import History
+from pipeline.line.moves import make_job_move
+from pipeline.line.sources import Memory
+from pipeline.line.write import write
 from pipeline.models import Application
 from pipeline.services.contests import contest, drop_contest
 from pipeline.services.jobs import close_job
@@ -115,3 +124,35 @@ def test_planned_seats_open_at_their_time_however_late_the_worker_was() -> None:
 
     assert changed.at > changed.effective_at
     assert opened.at == changed.effective_at == at - timedelta(days=9)
+
+
+def test_those_who_share_a_ticket_are_not_all_looked_at() -> None:
+    """Everyone has missed as often, and nobody new has come: all stand at one ticket."""
+    policy = Policy(**(Policy().values() | {"cooldown_seconds": 1, "max_decays": None}))
+    at, line = timezone.now(), Memory()
+    job = line.create(at)
+    job.capacity, job.policy, job.status = 2, policy, JobStatus.OPEN
+    make_job_move(job, EventType.JOB_OPENED, actor=SYSTEM)
+    write(job)
+    blank = History(None, None, None, 0, None, "", 0, None)
+    for _ in range(100):
+        job, who = line.lock(at), uuid4()
+        admit(
+            job,
+            blank,
+            actor=SYSTEM,
+            verified=True,
+            applicant_id=who,
+            application_id=who,
+            name="",
+        )
+        write(job)
+    for row in list(line.rows.values()):
+        line.put(row._replace(ticket=500 if row.status == "WAITLIST" else row.ticket))
+
+    line.looks, job = 0, line.lock(at)
+    job.capacity += 2
+    found = line.next_in_line(job, passes=1)
+
+    assert len(found.people) == line.looks == 2
+    assert {each.ticket for each, _ in found.people} == {500}
