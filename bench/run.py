@@ -39,6 +39,7 @@ BENCHMARKS = (
     Benchmark("apply_floor", "--rounds 1 --seconds 2"),
     Benchmark("order", "--processes 2 --rates 100 --shares --seconds 2"),
     Benchmark("overdue", "--rounds 1 --seats 100", "--rounds 3"),
+    Benchmark("held_snapshot", "--minutes 0.1 --tasks 50 --changes 20"),
     Benchmark("promotion", "--withdrawals 20 --waiting 5000"),
     Benchmark("pages", "--requests 10 --waiting 5000"),
     Benchmark("pages", None, "--log 1000000"),

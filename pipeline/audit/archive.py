@@ -29,11 +29,18 @@ from jobs.models import Job, JobStatus
 from jobs.policies import Policy, logged_policy_values
 from pipeline.audit import anchors
 from pipeline.audit.log_fold import BadRow, LogFold
-from pipeline.audit.verify import Line, add_replayed_people, reconcile, verify_job
+from pipeline.audit.verify import (
+    Line,
+    add_replayed_people,
+    read_applications,
+    read_live_rows,
+    reconcile,
+    verify_job,
+)
 from pipeline.database import instants, replica
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.line.event_log import LogEntry, exported_row, parse_exported_row
-from pipeline.models import Event, RemovedLog
+from pipeline.models import Application, Event, RemovedLog
 from pipeline.wording.english import count
 from tasks.advisory_locks import ARCHIVE_TURN
 
@@ -520,7 +527,10 @@ def _compare_log(path: Path, header: ArchiveHeader, fold: LogFold) -> None:
     if removed := RemovedLog.objects.filter(job_id=header.job_id).first():
         if header[1:] != (removed.events, bytes(removed.head)):
             raise BadArchive(f"{path}: it is not the log that was removed from the database")
-        if differences := reconcile(fold, Job.objects.get(id=header.job_id)):
+        applications: dict[UUID, Application] = {}
+        read_applications(header.job_id, fold.places, applications)
+        job = Job.objects.get(id=header.job_id)
+        if differences := reconcile(fold, read_live_rows(job, applications)):
             more = (
                 f", and {count(len(differences) - 1, 'more difference')}"
                 if len(differences) > 1

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from jobs.policies import Policy, logged_policy_values
@@ -38,18 +40,51 @@ COMPARED = [
 ]
 
 
-def reconcile(fold: LogFold, job: Job) -> list[str]:
+@dataclass(slots=True)
+class LiveRows:
+    """Rows of a job that its log must add up to."""
+
+    job: Job
+    applications: dict[UUID, Application]
+    plans: list[PlannedSeats]
+    contests: list[Contest]
+
+
+def reconcile(fold: LogFold, live: LiveRows) -> list[str]:
     """Return every difference as a sentence: in applications, counters, the job's row and hints."""
-    rows = {
-        row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
-    }
+    job, rows = live.job, live.applications
     return [
         *_reconcile_applications(fold.places, rows),
         *_reconcile_job(fold, job, rows),
-        *_reconcile_hints(job, rows),
-        *_reconcile_planned_seats(fold, job),
-        *fold.contests.differences(Contest.objects.filter(job_id=job.id).defer("text")),
+        *_reconcile_hints(live),
+        *_reconcile_planned_seats(fold, live.plans),
+        *fold.contests.differences(live.contests),
     ]
+
+
+# Rows that one statement reads, so that none holds a snapshot for long.
+SLICE = 2_000
+
+
+def read_live_rows(job: Job, applications: dict[UUID, Application]) -> LiveRows:
+    """Complete the rows of a job, as of the current instant. `applications` are known already."""
+    own = Application.objects.filter(job_id=job.id)
+    if own.count() != len(applications):  # some are in no event
+        ids = own.values_list("id", flat=True)
+        read_applications(job.id, {each for each in ids if each not in applications}, applications)
+    plans = PlannedSeats.objects.filter(job_id=job.id).order_by("id")
+    contests = Contest.objects.filter(job_id=job.id).defer("text")
+    return LiveRows(job, applications, list(plans), list(contests))
+
+
+def read_applications(job_id: UUID, ids: Iterable[UUID], into: dict[UUID, Application]) -> None:
+    """Read applications, in short statements. One that is gone is taken out."""
+    remaining = iter(ids)
+    while wanted := list(islice(remaining, SLICE)):
+        for application_id in wanted:
+            into.pop(application_id, None)
+        rows = Application.objects.filter(job_id=job_id, id__in=wanted).defer("name")
+        into.update((row.id, row) for row in rows)
 
 
 def _reconcile_applications(
@@ -95,7 +130,8 @@ def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> It
         yield from _reconcile_values(f"job: {name}", value, getattr(job, name))
 
 
-def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_hints(live: LiveRows) -> Iterator[str]:
+    job, rows = live.job, live.applications
     waiting = [row for row in rows.values() if row.status == Status.WAITLIST]
     lowest = min([job.next_ticket, *(row.ticket or 0 for row in waiting)])
     if job.head_ticket > lowest:
@@ -105,7 +141,7 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     if job.status == JobStatus.CLOSED:  # everyone is closed out at once, whatever their deadline
         moments = [job.last_event_at] if moments or waiting else []
     else:
-        moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
+        moments += [plan.next_at for plan in live.plans]
     if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
         moments.append(job.draw_at)
     elif job.status == JobStatus.OPEN and job.seats_free:
@@ -123,12 +159,12 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 
 
-def _reconcile_planned_seats(fold: LogFold, job: Job) -> Iterator[str]:
+def _reconcile_planned_seats(fold: LogFold, plans: list[PlannedSeats]) -> Iterator[str]:
     """Compare each plan's row with its changes in the log.
 
     A change that the limits of a job's seats reduced to nothing has left no event.
     """
-    for plan in PlannedSeats.objects.filter(job_id=job.id).order_by("id"):
+    for plan in plans:
         what = f"planned seats {plan.id}"
         yield from _reconcile_values(f"{what}: next_at", plan.time_of(plan.done), plan.next_at)
         times, changes = (
@@ -317,38 +353,56 @@ def verify_job(
 ) -> Verdict:
     """Check a job's whole chain, then compare its live rows with the sum of the log.
 
-    `noted`: a seq and the hash (hex) that a reader noted earlier. Log and rows are read as of one
-    instant, without blocking anything. With `in_turn`, at most TURNS verifications run at once
-    across all processes; more raise VerifierBusy. Only one of a company's long logs is verified at
-    a time; more raise LogReadersBusy. Raises JobNotFound, LogArchived.
+    `noted`: a seq and the hash (hex) that a reader noted earlier. Nothing is blocked, and no
+    snapshot is held for long: see `_read_ahead`. The end of the log, the job's row and the live
+    rows that it touched last are read as of one instant. With `in_turn`, at most TURNS
+    verifications run at once across all processes; more raise VerifierBusy. Only one of a company's
+    long logs is verified at a time; more raise LogReadersBusy. Raises JobNotFound, LogArchived.
     """
+    job = _job_with_log(job_id)
+    fold, verdict = LogFold(job_id), Verdict("ok", None, 0, "")
+    try:
+        with _turn_to_verify(job) if in_turn else nullcontext():
+            applications = _read_ahead(fold)
+        with snapshot():
+            job = _job_with_log(job_id)
+            tail = list(_events_after(fold))
+            read_applications(job_id, _applications_in(tail), applications)
+            live = read_live_rows(job, applications)
+        _fold_to_end(fold, tail, job)
+        verdict.differences = reconcile(fold, live)[:MOST_DIFFERENCES]
+    except BadRow as bad:
+        verdict.chain, verdict.first_bad_seq = "broken", bad.seq
+        verdict.differences = [f"seq {bad.seq}: {bad}"]
+    verdict.head_seq, verdict.head_hash = job.seq, bytes(job.chain_head).hex()
+    if noted:
+        seq, digest = noted
+        rows = Event.objects.filter(job_id=job_id, seq=seq).values_list("hash", flat=True)
+        row = rows.first()
+        verdict.known = row is not None and bytes(row).hex() == digest.lower()
+    return verdict
+
+
+def _job_with_log(job_id: UUID) -> Job:
+    """Return a job's row. Raises JobNotFound, LogArchived."""
+    job = Job.objects.filter(id=job_id).first()
+    if job is None:
+        raise JobNotFound
+    if not Event.objects.filter(job_id=job_id).exists():
+        removed_logs.refuse(job_id)
+    return job
+
+
+@contextmanager
+def _turn_to_verify(job: Job) -> Iterator[None]:
+    """Hold a turn in a transaction, which has no snapshot between its statements."""
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # it locks nothing
-        job = Job.objects.filter(id=job_id).first()
-        if job is None:
-            raise JobNotFound
-        if not Event.objects.filter(job_id=job_id).exists():
-            removed_logs.refuse(job_id)
-        if in_turn:
-            _claim_verification()
-            if job.seq > LONG_LOG:
-                claim_heavy_read(job.company_id)
-        verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
-        fold = LogFold(job_id)
-        try:
-            _check_events(fold, job)
-            verdict.differences = reconcile(fold, job)[:MOST_DIFFERENCES]
-        except BadRow as bad:
-            verdict.chain, verdict.first_bad_seq = "broken", bad.seq
-            verdict.differences = [f"seq {bad.seq}: {bad}"]
-        if noted:
-            seq, digest = noted
-            rows = Event.objects.filter(job_id=job_id, seq=seq).values_list("hash", flat=True)
-            row = rows.first()
-            verdict.known = row is not None and bytes(row).hex() == digest.lower()
-        return verdict
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY")
+        _claim_verification()
+        if job.seq > LONG_LOG:
+            claim_heavy_read(job.company_id)
+        yield
 
 
 def _claim_verification() -> None:
@@ -360,9 +414,43 @@ def _claim_verification() -> None:
     raise VerifierBusy
 
 
-def _check_events(fold: LogFold, job: Job) -> None:
-    """Fold the whole log and compare its end with the job's seq and chain head. Raises BadRow."""
-    for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
+# After this number of rounds, the rest is read at once, however much there is.
+MOST_ROUNDS = 100
+
+
+def _read_ahead(fold: LogFold) -> dict[UUID, Application]:
+    """Fold the log and read the applications in it, each in short statements. Raises BadRow.
+
+    Rows of a log never change, and every change of an application leaves an event. So it is enough
+    to read those again that later events name, until few are left for the last instant.
+    """
+    applications: dict[UUID, Application] = {}
+    for _ in range(MOST_ROUNDS):
+        named: set[UUID] = set()
+        is_more = True
+        while is_more:
+            events = list(_events_after(fold)[:SLICE])
+            for event in events:
+                fold.fold_event(event)
+            named |= _applications_in(events)
+            is_more = len(events) == SLICE
+        read_applications(fold.job_id, named, applications)
+        if len(named) < SLICE:
+            break
+    return applications
+
+
+def _events_after(fold: LogFold) -> QuerySet[Event]:
+    return Event.objects.filter(job_id=fold.job_id, seq__gt=fold.seq).order_by("seq")
+
+
+def _applications_in(events: Iterable[Event]) -> set[UUID]:
+    return {event.application_id for event in events if event.application_id}
+
+
+def _fold_to_end(fold: LogFold, tail: list[Event], job: Job) -> None:
+    """Fold the rest and compare its end with the job's seq and chain head. Raises BadRow."""
+    for event in tail:
         fold.fold_event(event)
     if not fold.seq:
         raise BadRow(1, "the log is empty; it must start with JOB_CREATED")
