@@ -176,6 +176,6 @@ def _true_due(job: Job, people: list[Application], plans: list[PlannedSeats]) ->
         assert plan.done < plan.times
         assert plan.next_at == plan.time_of(plan.done) > job.last_event_at
     moments += [plan.next_at for plan in plans]
-    if job.status == "CLOSED" and pending + waiting:
-        moments.append(job.last_event_at)
+    if job.status == "CLOSED":  # everyone is closed out, whatever deadlines have passed
+        moments = [job.last_event_at] if pending + waiting else []
     return min((moment for moment in moments if moment), default=None)
