@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -15,21 +16,28 @@ from tasks import log_context, registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
 from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
-from tasks.payloads import CheckedPayload, check_payload
+from tasks.payloads import CheckedPayload, check_payloads
 from tasks.sql.enqueue import ENQUEUE_PARTS, WAKE
 from tasks.sql.prepared import PreparedStatement
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
 
-# Returns, for each task whose type has a row: its number, the type's id, and the task's id if it is
-# new.
+# Returns the numbers of the kinds whose type has a row, and the places and types of the tasks with
+# a known idempotency key.
 ENQUEUE = f"""
 WITH {ENQUEUE_PARTS}
-SELECT n, type_id, CASE WHEN id IN (SELECT id FROM tasks_made) THEN id END
-FROM tasks_given ORDER BY n
+SELECT (SELECT array_agg(number) FROM tasks_kinds), array_agg(n - 1), array_agg(type_id)
+FROM tasks_given WHERE id NOT IN (SELECT id FROM tasks_made)
 """  # noqa: S608  a constant
 _ENQUEUE = PreparedStatement(ENQUEUE)
+# Without idempotency keys there is nothing to look for before or after a row is written.
+_ENQUEUE_WITHOUT_KEYS = PreparedStatement(
+    f"""
+WITH {ENQUEUE_PARTS.replace("ON CONFLICT DO NOTHING", "")}
+SELECT array_agg(number), NULL::bigint[], NULL::bigint[] FROM tasks_kinds
+"""  # noqa: S608  a constant
+)
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,7 @@ class NewTask:
     request_id: str | None = None
 
 
-@dataclass(frozen=True)
-class Enqueued:
+class Enqueued(NamedTuple):
     """Result of enqueueing. For a known idempotency key, the id is that of the first task."""
 
     id: UUID
@@ -74,13 +81,13 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     """Enqueue all tasks or none, in one statement. Results keep the order of the tasks."""
-    rows = _build_rows(tasks)
-    found = _insert_enqueued(rows)
-    if len(found) < len(rows):  # the first use of a type in this database
-        registry.write_registered_types()
-        found |= _insert_enqueued([row for row in rows if row["n"] not in found])
+    ids = [uuid7() for _ in tasks]
+    known = _insert(tasks, ids)
     wake_workers_later()
-    return [_enqueued(row, *found[row["n"]]) for row in rows]
+    made = [Enqueued(each, True) for each in ids]
+    for n, type_id in known.items():
+        made[n] = Enqueued(_first_of_key(tasks[n], type_id), is_new=False)
+    return made
 
 
 def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
@@ -91,8 +98,8 @@ def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     worker writes.
     Raises the errors of `enqueue`.
     """
-    rows = _build_rows(tasks)
-    return as_json(rows), [UUID(row["id"]) for row in rows]
+    ids = [uuid7() for _ in tasks]
+    return _Batch(tasks).as_parameter(ids), ids
 
 
 def wake_workers_later() -> None:
@@ -107,55 +114,87 @@ def wake_workers() -> None:
         cursor.execute(WAKE)
 
 
-def _enqueued(row: dict[str, Any], type_id: int, new_id: UUID | None) -> Enqueued:
-    if new_id:
-        return Enqueued(new_id, is_new=True)
+def _first_of_key(task: NewTask, type_id: int) -> UUID:
     # Only a later statement has a snapshot that shows the first task of an idempotency key.
     first = Task.objects.values_list("id", flat=True).filter(
-        type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
+        type_id=type_id, owner_id=task.owner_id, idempotency_key=task.idempotency_key
     )
-    return Enqueued(first.get(), is_new=False)
+    return first.get()
 
 
-def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
-    """Insert rows with a prepared statement: planning takes longer than running it."""
-    return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
+def _insert(tasks: Sequence[NewTask], ids: Sequence[UUID]) -> dict[int, int]:
+    """Insert tasks; return the place and the type's id of each that has a known key."""
+    batch = _Batch(tasks)
+    statement = _ENQUEUE if any(batch.keys) else _ENQUEUE_WITHOUT_KEYS
+    [(found, places, types)] = statement.all(tasks=batch.as_parameter(ids))
+    known = dict(zip(places or (), types or (), strict=True))
+    if len(found or ()) < len(batch.kinds):  # the first use of a type in this database
+        registry.write_registered_types()
+        left = [n for n, number in enumerate(batch.of) if number not in (found or ())]
+        later = _insert([tasks[n] for n in left], [ids[n] for n in left])
+        known |= {left[n]: type_id for n, type_id in later.items()}
+    return known
 
 
-def _build_rows(tasks: Sequence[NewTask]) -> list[dict[str, Any]]:
-    request_id, trace = (
-        str(log_context.current_fields().get("request_id", "")),
-        tracing.current_trace(),
-    )
-    return [{"n": n, "trace": trace} | _build_row(task, request_id) for n, task in enumerate(tasks)]
+# What tasks of a batch usually have in common: the columns of a kind, but its type.
+_COMMON = (
+    *("priority", "run_after", "delay_seconds", "max_attempts", "queue"),
+    *("owner_id", "producer", "request_id"),
+)
+_kind_of = attrgetter("key", "version", *_COMMON)
 
 
-def _build_row(task: NewTask, current_request_id: str) -> dict[str, Any]:
-    checked = task.payload
-    if not isinstance(checked, CheckedPayload):
-        spec = registry.find_registered_type(task.key, task.version)
-        checked = check_payload(spec, {} if checked is None else checked)
-    _check_limit("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
-    _check_limit("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
-    if task.max_attempts is not None:
-        _check_limit("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
-    if task.idempotency_key is not None:
-        _check_limit("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
-    return {
-        "id": str(uuid7()),
-        "key": checked.spec.key,
-        "version": checked.spec.version,
-        "payload": checked.json,
-        "priority": task.priority,
-        "run_after": task.run_after,
-        "delay_seconds": task.delay_seconds,
-        "max_attempts": task.max_attempts,
-        "queue": task.queue,
-        "idempotency_key": task.idempotency_key,
-        "owner_id": task.owner_id,
-        "producer": task.producer,
-        "request_id": current_request_id if task.request_id is None else task.request_id,
-    }
+class _Batch:
+    """Tasks in columns, and their kinds with the checked limits of each."""
+
+    def __init__(self, tasks: Sequence[NewTask]) -> None:
+        self.payloads = [{} if task.payload is None else task.payload for task in tasks]
+        self.keys = [task.idempotency_key for task in tasks]
+        for key in self.keys:
+            if key is not None:
+                _check_limit("length of idempotency_key", len(key), 1, LONGEST_KEY)
+        numbers: dict[tuple[Any, ...], int] = {}
+        self.of = [  # for each task, the number of its kind
+            numbers.setdefault((_checked_spec(task.payload), *_kind_of(task)), len(numbers))
+            for task in tasks
+        ]
+        self.specs: list[registry.TaskSpec] = []  # of each kind
+        self.kinds = [self._kind(number, *each) for number, each in enumerate(numbers)]
+
+    def as_parameter(self, ids: Sequence[UUID]) -> str:
+        """Return the parameter `tasks` of the statement. Raises the errors of `check_payloads`."""
+        columns = f'"ids":"{{{",".join([f"{each.int:032x}" for each in ids])}}}"'
+        specs = [self.specs[number] for number in self.of]
+        columns += f',"payloads":{check_payloads(specs, self.payloads)}'
+        if any(self.keys):
+            columns += f',"keys":{as_json(self.keys)}'
+        if len(self.kinds) > 1:
+            columns += f',"of":{as_json(self.of)}'
+        return f'{{{columns},"kinds":{as_json(self.kinds)}}}'
+
+    def _kind(
+        self,
+        number: int,
+        spec: registry.TaskSpec | None,
+        key: str,
+        version: int | None,
+        *common: Any,
+    ) -> dict[str, Any]:
+        spec = spec or registry.find_registered_type(key, version)
+        self.specs.append(spec)
+        kind = dict(zip(_COMMON, common, strict=True))
+        _check_limit("priority", kind["priority"], LOWEST_PRIORITY, HIGHEST_PRIORITY)
+        _check_limit("delay_seconds", kind["delay_seconds"], 0, LONGEST_DELAY_SECONDS)
+        if kind["max_attempts"] is not None:
+            _check_limit("max_attempts", kind["max_attempts"], 1, MOST_ATTEMPTS)
+        if kind["request_id"] is None:
+            kind["request_id"] = str(log_context.current_fields().get("request_id", ""))
+        named = {"number": number, "key": spec.key, "version": spec.version}
+        return named | kind | {"trace": tracing.current_trace()}
+
+
+def _checked_spec(payload: Any) -> registry.TaskSpec | None:
+    return payload.spec if isinstance(payload, CheckedPayload) else None
 
 
 def _check_limit(name: str, value: float, lowest: float, highest: float) -> None:

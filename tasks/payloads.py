@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 LARGEST_BYTES = 65_536
 HIDDEN = "[hidden]"
 MOST_PROBLEMS = 20
+CHECKED_AT_ONCE = 100
+# What JSON makes of values of exactly these types, by the names of JSON Schema.
+PYTHON_TYPES: dict[str, set[type]] = {
+    "object": {dict},
+    "array": {list},
+    "string": {str},
+    "integer": {int},
+    "number": {int, float},
+    "boolean": {bool},
+    "null": {type(None)},
+}
+REMARKS = {"title", "description", "default", "secret", "writeOnly"}  # they refuse nothing
+PlainRules = tuple[dict[str, frozenset[type]], frozenset[str], bool]
 SHORTEST_SECRET = 4  # characters; replacing shorter ones would garble ordinary text
 
 
@@ -45,6 +60,8 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
         raise PayloadTooLarge(size, LARGEST_BYTES)
     if "\\u0000" in text:
         raise InvalidPayload(spec.key, [("", "text must not contain NUL characters")])
+    if _fits_plainly(spec, payload):
+        return CheckedPayload(spec, text)
     validator = _validator(spec)
     if not validator.is_valid(plain := json.loads(text)):
         found = sorted(validator.iter_errors(plain), key=lambda error: list(map(str, error.path)))
@@ -60,6 +77,77 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
             ],
         )
     return CheckedPayload(spec, text)
+
+
+def check_payloads(specs: Sequence[TaskSpec], payloads: Sequence[Any]) -> str:
+    """Check payloads against their types' schemas and return them as one JSON array.
+
+    Those already checked are taken as they are. Raises the errors of `check_payload`.
+    """
+    starts = range(0, len(payloads), CHECKED_AT_ONCE)
+    ends = [slice(start, start + CHECKED_AT_ONCE) for start in starts]
+    return f"[{','.join([_check_some(specs[some], payloads[some]) for some in ends])}]"
+
+
+def _check_some(specs: Sequence[TaskSpec], payloads: Sequence[Any]) -> str:
+    """Encode plain payloads together, which costs a fifth of one by one; check others singly."""
+    if all(map(_fits_plainly, specs, payloads)):
+        with contextlib.suppress(TypeError, ValueError):  # the check of each names the payload
+            text = as_json(payloads)
+            if len(text.encode()) <= LARGEST_BYTES and "\\u0000" not in text:
+                return text[1:-1]
+    checked = [
+        payload if isinstance(payload, CheckedPayload) else check_payload(spec, payload)
+        for spec, payload in zip(specs, payloads, strict=True)
+    ]
+    return ",".join([each.json for each in checked])
+
+
+def _fits_plainly(spec: TaskSpec, payload: Any) -> bool:
+    """Tell at once that an ordinary payload fits its schema; False means that it may or may not.
+
+    Exact types are compared: only of those it is certain what JSON makes of them.
+    """
+    rules = _plain_rules(spec)
+    if rules is None or type(payload) is not dict:
+        return False
+    types, required, is_open = rules
+    for name, value in payload.items():
+        allowed = types.get(name)
+        if allowed is None:
+            if not is_open or type(name) is not str:
+                return False
+        elif type(value) not in allowed:
+            return False
+    return required <= payload.keys()
+
+
+@functools.lru_cache(maxsize=1024)
+def _plain_rules(spec: TaskSpec) -> PlainRules | None:
+    """Return the types of a schema's properties, those required, and whether others may follow.
+
+    None if the schema says more about an object than that.
+    """
+    schema = _validator(spec).schema
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return None
+    properties, is_open = schema.get("properties", {}), schema.get("additionalProperties", True)
+    more = schema.keys() - {"type", "properties", "required", "additionalProperties"}
+    if more or not isinstance(is_open, bool):
+        return None
+    for each in properties.values():
+        if not isinstance(each, dict) or each.keys() - {"type", *REMARKS}:
+            return None
+    types = {
+        name: _python_types(each.get("type", list(PYTHON_TYPES)))
+        for name, each in properties.items()
+    }
+    return types, frozenset(schema.get("required", ())), is_open
+
+
+def _python_types(names: str | list[str]) -> frozenset[type]:
+    names = [names] if isinstance(names, str) else names
+    return frozenset().union(*(PYTHON_TYPES[name] for name in names))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -52,21 +52,21 @@ WITH given AS MATERIALIZED (
             g.error, '{at}', to_jsonb(statement_timestamp())) END
     FROM given g
     WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = g.worker
-      AND t.lease_until IS NOT NULL
+      AND coalesce(t.lease_until IS NOT NULL, false)
     RETURNING t.id, t.type_id, t.owner_id, t.status, t.attempt, g.failed, g.seconds, g.worker,
               g.delay_seconds, g.outcome, g.error ->> 'class' AS class
 ), told AS (
     INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
-    SELECT a.id, e.kind, a.attempt, a.worker, e.data FROM acked a CROSS JOIN LATERAL (
-        SELECT 1 AS n, 'failed' AS kind, jsonb_build_object('error', a.class) AS data
-        WHERE a.failed
-        UNION ALL
-        SELECT 2, CASE a.status WHEN 'PENDING' THEN 'retry_scheduled' ELSE lower(a.status) END,
-            CASE WHEN a.status = 'PENDING'
-                 THEN jsonb_build_object('delay_seconds', round(a.delay_seconds::numeric, 1))
-                 WHEN a.status = 'CANCELLED' AND a.outcome = 'SUCCEEDED'
-                 THEN '{"finished": true}'::jsonb END
-        ORDER BY n) e
+    SELECT id, 'failed', attempt, worker, jsonb_build_object('error', class) FROM acked
+    WHERE failed
+    UNION ALL
+    SELECT id, CASE status WHEN 'PENDING' THEN 'retry_scheduled' ELSE lower(status) END, attempt,
+        worker, CASE
+            WHEN status = 'PENDING'
+            THEN jsonb_build_object('delay_seconds', round(delay_seconds::numeric, 1))
+            WHEN status = 'CANCELLED' AND outcome = 'SUCCEEDED'
+            THEN '{"finished": true}'::jsonb END
+    FROM acked
 ), tallied AS (
     INSERT INTO tasks_tasktally AS y (type_id, slot, succeeded, failed, retried, dead, cancelled,
                                       discarded, seconds, took_100ms, took_1s, took_10s,

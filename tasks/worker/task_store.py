@@ -29,7 +29,7 @@ WITH {QUICK}, beat AS (
     UPDATE tasks_task t SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
     FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS held(id, attempt)
     WHERE t.id = held.id AND t.attempt = held.attempt AND t.worker = %(worker)s
-      AND t.lease_until IS NOT NULL
+      AND coalesce(t.lease_until IS NOT NULL, false)
     RETURNING t.id, t.status
 ), alive AS (
     INSERT INTO tasks_taskworker (name, slots, queues, types, running)
@@ -47,7 +47,7 @@ WITH {QUICK}, begun AS (
     UPDATE tasks_task t SET begun = true
     FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS g(id, attempt)
     WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = %(worker)s
-      AND t.lease_until IS NOT NULL
+      AND coalesce(t.lease_until IS NOT NULL, false)
     RETURNING t.id
 )
 SELECT b.id FROM quick CROSS JOIN begun b
@@ -64,7 +64,7 @@ WITH given AS MATERIALIZED (
         attempt = t.attempt - 1, worker = '', lease_until = NULL
     FROM given g
     WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = %(worker)s
-      AND t.lease_until IS NOT NULL
+      AND coalesce(t.lease_until IS NOT NULL, false)
     RETURNING t.id, t.attempt, t.status
 )
 INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
@@ -146,7 +146,7 @@ WITH written AS MATERIALIZED (
     SELECT s.* FROM json_to_recordset(%(messages)s::json) AS s(
         n int, id uuid, attempt int, kind text, data jsonb)
     JOIN tasks_task t ON t.id = s.id AND t.attempt = s.attempt AND t.worker = %(worker)s
-     AND t.lease_until IS NOT NULL
+     AND coalesce(t.lease_until IS NOT NULL, false)
 ), moved AS (
     UPDATE tasks_task t SET progress = p.data FROM (
         SELECT DISTINCT ON (id) id, data FROM written WHERE kind = 'progress' ORDER BY id, n DESC) p

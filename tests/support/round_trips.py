@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 from psycopg.pq import Trace
+from psycopg.pq.abc import PGconn
 
 
 def round_trips_of(act: Callable[[], Any]) -> int:
@@ -18,10 +19,11 @@ def round_trips_of(act: Callable[[], Any]) -> int:
     return len(waits_in(trace_of(act)))
 
 
-def trace_of(act: Callable[[], Any]) -> list[list[str]]:
-    """The messages of the act, each as [direction, length, name, …]."""
-    connection.ensure_connection()
-    wire = connection.connection.pgconn
+def trace_of(act: Callable[[], Any], wire: PGconn | None = None) -> list[list[str]]:
+    """The messages of the act, each as [direction, length, name, …]; on Django's connection."""
+    if wire is None:
+        connection.ensure_connection()
+        wire = connection.connection.pgconn
     with tempfile.NamedTemporaryFile("w+") as trace:
         wire.trace(trace.fileno())
         wire.set_trace_flags(Trace.SUPPRESS_TIMESTAMPS)
@@ -36,3 +38,8 @@ def trace_of(act: Callable[[], Any]) -> list[list[str]]:
 def waits_in(messages: list[list[str]]) -> list[list[str]]:
     """Filter the messages after which the client waits for an answer."""
     return [m for m in messages if m[0] == "F" and len(m) > 2 and m[2] in ("Query", "Sync")]
+
+
+def statements_in(messages: list[list[str]]) -> list[list[str]]:
+    """Filter the messages that run a statement, with BEGIN and COMMIT."""
+    return [m for m in messages if m[0] == "F" and len(m) > 2 and m[2] in ("Query", "Execute")]

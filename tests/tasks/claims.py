@@ -74,18 +74,18 @@ class Claimer:
 
     def begin(self, *attempts: Attempt) -> int:
         """Note that last attempts begin; for how many that was accepted."""
-        return len(self.connection.rows(MARK_BEGUN, self._fence(attempts)))
+        return len(self.connection.rows(MARK_BEGUN, self.fence(attempts)))
 
     def beat(self, *attempts: Attempt, lease: float = 30.0) -> dict[str, bool]:
         """Renew leases; which tasks are still ours, and whether they are cancelled."""
         options = {"lease": lease, "slots": 1, "queues": None, "types": None, "running": 0}
-        rows = self.connection.rows(RENEW_LEASES, self._fence(attempts) | options)
+        rows = self.connection.rows(RENEW_LEASES, self.fence(attempts) | options)
         return {str(name): cancelled for name, cancelled in rows}
 
     def give_back(self, *attempts: Attempt) -> None:
-        self.connection.rows(GIVE_BACK, self._fence(attempts))
+        self.connection.rows(GIVE_BACK, self.fence(attempts))
 
-    def _fence(self, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    def fence(self, attempts: Sequence[Attempt]) -> dict[str, Any]:
         ids, numbers = [each.task_id for each in attempts], [each.number for each in attempts]
         return {"ids": ids, "attempts": numbers, "worker": self.name}
 

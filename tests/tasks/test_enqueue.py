@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -14,12 +14,12 @@ from django.db import connection, transaction
 
 from tasks import errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many, enqueue_parameter
-from tasks.models import Task, TaskEvent
+from tasks.models import Task, TaskEvent, TaskType
+from tasks.payloads import check_payload
+from tasks.registry import find_registered_type
 from tasks.sql.enqueue import ENQUEUE_PARTS
 from tests.support.together import together
 from tests.tasks.seen import task
-
-MOST_CALLS_FOR_A_TASK = 60  # 52 are needed; a queryset for each task made it 521
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,39 +52,38 @@ def test_a_batch_is_one_statement_and_keeps_its_order(
     assert [task(each.id).payload["n"] for each in made] == list(range(100))
 
 
-def test_a_task_of_a_batch_costs_few_calls_on_any_machine() -> None:
-    """Calls are counted, not time: the count is the same on a slow and on a busy machine."""
-    tasks = [NewTask("test.noop", {"n": n}) for n in range(200)]
-    enqueue_many(tasks)
+def test_tasks_of_different_kinds_go_together() -> None:
+    """Types, options, keys and payloads checked before, in any order, with new types among them."""
+    enqueue("test.noop", idempotency_key="known")
+    TaskType.objects.exclude(key="test.noop").delete()
+    at, owner = datetime(2030, 1, 2, 3, 4, tzinfo=UTC), uuid4()
+    checked = check_payload(find_registered_type("demo.sleep"), {"seconds": 1})
 
-    few = calls_of(lambda: enqueue_many(tasks[:100]))
-    many = calls_of(lambda: enqueue_many(tasks))
-    with_lookups = calls_of(lambda: [_first_of_key(task) for task in tasks[:100]])
-
-    assert (many - few) / 100 < MOST_CALLS_FOR_A_TASK
-    assert with_lookups / 100 > MOST_CALLS_FOR_A_TASK  # what the bound must notice
-
-
-def _first_of_key(task: NewTask) -> object:
-    return Task.objects.values_list("id", flat=True).filter(
-        type_id=1, owner_id=task.owner_id, idempotency_key=task.idempotency_key
+    made = enqueue_many(
+        [
+            NewTask("test.noop", {"n": 0}),
+            NewTask("test.hog", {"n": 1}, priority=3, queue="side", max_attempts=9),
+            NewTask("test.noop", {"n": 2}, idempotency_key="known"),
+            NewTask("demo.sleep", checked, run_after=at, owner_id=owner, idempotency_key="new"),
+            NewTask("test.noop", {"n": 4}, request_id="r", producer="p", run_after=at),
+            NewTask("test.hog", {"n": 5}, priority=3, queue="side", max_attempts=9),
+        ]
     )
 
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Return how many Python and C functions `work` calls."""
-    calls = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return calls
+    rows = [task(each.id) for each in made]
+    assert [each.is_new for each in made] == [True, True, False, True, True, True]
+    assert [row.type.key for row in rows] == [
+        *["test.noop", "test.hog", "test.noop", "demo.sleep", "test.noop", "test.hog"]
+    ]
+    assert [row.payload for row in rows] == [
+        *[{"n": 0}, {"n": 1}, {}, {"seconds": 1}, {"n": 4}, {"n": 5}]
+    ]
+    assert [(row.priority, row.queue, row.max_attempts) for row in rows[1::4]] == [
+        (3, "side", 9)
+    ] * 2
+    assert (rows[3].run_after, rows[3].owner_id, rows[3].idempotency_key) == (at, owner, "new")
+    assert (rows[4].request_id, rows[4].producer, rows[4].run_after) == ("r", "p", at)
+    assert TaskEvent.objects.filter(kind="enqueued").count() == 6
 
 
 def test_a_known_key_gives_back_the_first_task() -> None:

@@ -56,3 +56,14 @@ def test_without_the_package_nothing_is_traced(
         assert tracing.current_trace() == ""
 
     assert spans.get_finished_spans() == ()
+
+
+def test_until_there_is_a_provider_no_run_pays_for_an_empty_span(
+    spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tracing.run_span("test.noop@1", ""):
+        assert trace.get_current_span().get_span_context().is_valid  # the control
+    monkeypatch.setattr(trace, "get_tracer_provider", trace.ProxyTracerProvider)
+
+    with tracing.run_span("test.noop@1", ""):
+        assert trace.get_current_span() is trace.INVALID_SPAN
