@@ -17,16 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db import OperationalError, close_old_connections
 
-from pipeline.line.arrivals import Arrivals
+from pipeline.line.arrivals import Arrival, Arrivals
 from pipeline.line.peers import INBOX_BYTES, Peers
-
-if TYPE_CHECKING:
-    from pipeline.line.turns import Turn, Turns
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +44,43 @@ FINISH_SECONDS = 2.0
 # How long a leader waits for room in the inbox of a process.
 SEND_SECONDS = 1.0
 
+V = TypeVar("V")
+R = TypeVar("R")
+
 Work = Callable[[], None]
+
+
+class Turn(Generic[V, R]):
+    """One thread's request, and its outcome: a result or an error."""
+
+    def __init__(self, request: V, stamp: int = 0) -> None:
+        self.request = request
+        self.stamp = stamp  # when it arrived
+        self.arrival: Arrival | None = None
+        self.result: R | None = None
+        self.error: BaseException | None = None
+        self.leads = False
+        self.called = threading.Event()
+        # Of a turn that another process handed over: its row there, and the turn's number.
+        self.sender: tuple[int, int] | None = None
+        self.is_declined = False
+
+    def has_arrived(self) -> None:
+        """Tell other turns that they need not wait for this one to come."""
+        if self.arrival is not None:
+            self.arrival.reach()
+
+    def outcome(self) -> R:
+        """Return the result. Raises the error."""
+        if self.error is not None:
+            raise self.error
+        assert self.result is not None  # noqa: S101  a batch gives each of its turns an outcome
+        return self.result
+
+
+# What takes a turn that another process hands over, by the kind of turns. Returns False if it
+# declines.
+TAKERS: dict[str, Callable[[UUID, Turn[Any, Any]], bool]] = {}
 
 
 class Handover:
@@ -89,7 +122,7 @@ class Handover:
         self._is_closed = True
         self._send(self._row, (_DECLINED, self._row, 0))  # wakes the thread that listens
 
-    def pass_on(self, turns: Turns[Any, Any], job_id: UUID, turn: Turn[Any, Any]) -> bool:
+    def pass_on(self, kind: str, job_id: UUID, turn: Turn[Any, Any]) -> bool:
         """Have the job's owner carry out a turn. Returns False if it has not, and will not."""
         rows = self._peers.open_rows()
         if self._row not in rows or (owner := rows[job_id.int % len(rows)]) == self._row:
@@ -98,7 +131,7 @@ class Handover:
         if self._silent.get(owner) == generation:
             return False
         self._sent[number] = turn
-        message = _TAKE, self._row, number, turns.kind, job_id, turn.stamp, turn.request
+        message = _TAKE, self._row, number, kind, job_id, turn.stamp, turn.request
         if not self._send(owner, message):
             del self._sent[number]
             return False
@@ -196,11 +229,9 @@ class Handover:
     def _take(
         self, row: int, number: int, kind: str, job_id: UUID, stamp: int, request: Any
     ) -> None:
-        from pipeline.line.turns import KINDS, Turn
-
         turn: Turn[Any, Any] = Turn(request, stamp)
         turn.sender = row, number
-        if not KINDS[kind].take_for_other(job_id, turn):
+        if not TAKERS[kind](job_id, turn):
             self._send(row, (_DECLINED, self._row, number))
 
     def _done(self, row: int, outcomes: list[bytes]) -> None:

@@ -26,7 +26,7 @@ ALL_WEBHOOKS = "*"
 
 
 class Due(NamedTuple):
-    """What is due in a line: offers and proofs of an address, and planned seats, in order.
+    """Things due in a line: offers and proofs of an address, and planned seats, in order.
 
     `next_at` is the next time after that: of a deadline, of planned seats, or of the draw.
     """

@@ -1,4 +1,4 @@
-"""What the processes of one web server share: a board in memory, bells and inboxes.
+"""Things that the processes of one web server share: a board in memory, bells and inboxes.
 
 The server makes it before it forks them, so nothing else on the machine can reach it. Each process
 gets a row of its own, and a new process gets that of one which has ended.

@@ -1,4 +1,4 @@
-"""Where the rows and the log of a line are: in the database under the lock, or in memory.
+"""Sources of the rows and the log of a line: in the database under the lock, or in memory.
 
 The decisions about a line (`pipeline.line.settle`, `pipeline.line.admission`) ask a source and
 nothing else, so the same rules run on both. A what-if runs them in memory.

@@ -19,13 +19,13 @@ import time
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from pipeline.line.arrivals import Arrival, current_arrival
-from pipeline.line.handover import handover_of_process
+from pipeline.line.arrivals import current_arrival
+from pipeline.line.handover import TAKERS, R, Turn, V, handover_of_process
 from pipeline.line.peers import NEVER
 
 # The largest batch. Other processes' changes wait for it.
@@ -39,37 +39,6 @@ PATIENCE_SECONDS = 0.5
 # first of them could go on.
 TOGETHER_SECONDS = 0.005
 FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.0002, 0.001
-
-V = TypeVar("V")
-R = TypeVar("R")
-
-
-class Turn(Generic[V, R]):
-    """One thread's request, and its outcome: a result or an error."""
-
-    def __init__(self, request: V, stamp: int = 0) -> None:
-        self.request = request
-        self.stamp = stamp  # when it arrived
-        self.arrival: Arrival | None = None
-        self.result: R | None = None
-        self.error: BaseException | None = None
-        self.leads = False
-        self.called = threading.Event()
-        # Of a turn that another process handed over: its row there, and the turn's number.
-        self.sender: tuple[int, int] | None = None
-        self.is_declined = False
-
-    def has_arrived(self) -> None:
-        """Tell other turns that they need not wait for this one to come."""
-        if self.arrival is not None:
-            self.arrival.reach()
-
-    def outcome(self) -> R:
-        """Return the result. Raises the error."""
-        if self.error is not None:
-            raise self.error
-        assert self.result is not None  # noqa: S101  a batch gives each of its turns an outcome
-        return self.result
 
 
 class _Line(Generic[V, R]):
@@ -104,7 +73,7 @@ class Turns(Generic[V, R]):
         # Each job at which a thread leads.
         self._lines: dict[UUID, _Line[V, R]] = {}
         if kind:
-            KINDS[kind] = self
+            TAKERS[kind] = self.take_for_other
 
     def take_turn(self, job_id: UUID, request: V) -> R:
         """Wait for the request's turn, and return its result or raise its error.
@@ -114,7 +83,7 @@ class Turns(Generic[V, R]):
         arrival, handover = current_arrival(job_id), handover_of_process()
         turn: Turn[V, R] = Turn(request, arrival.stamp if arrival else time.monotonic_ns())
         turn.arrival = arrival
-        is_elsewhere = handover and self.kind and handover.pass_on(self, job_id, turn)
+        is_elsewhere = handover and self.kind and handover.pass_on(self.kind, job_id, turn)
         if not is_elsewhere:
             self._take_here(job_id, turn)
         return turn.outcome()
@@ -236,7 +205,3 @@ class Turns(Generic[V, R]):
             for turn in others:
                 turn.error = kind(*error.args)
                 turn.error.__cause__ = error.__cause__ or error
-
-
-# Turns by their kind, for those that other processes hand over.
-KINDS: dict[str, Turns[Any, Any]] = {}

@@ -29,6 +29,7 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.line.admission import admit, admit_verified
+from pipeline.line.handover import Turn
 from pipeline.line.lock import (
     LockedPeople,
     line_transaction,
@@ -38,7 +39,7 @@ from pipeline.line.lock import (
 )
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
-from pipeline.line.turns import Turn, Turns
+from pipeline.line.turns import Turns
 from pipeline.line.write import write
 from pipeline.models import Application, ApplicationReference, ChangeKind, Reference
 from pipeline.selectors.jobs import JobFacts

@@ -22,9 +22,9 @@ from psycopg.errors import LockNotAvailable
 
 from pipeline.domain.errors import JobNotOpen
 from pipeline.line.arrivals import thread_of_arrival
-from pipeline.line.handover import Handover, handover_of_process, take_part_in_handover
+from pipeline.line.handover import Handover, Turn, handover_of_process, take_part_in_handover
 from pipeline.line.peers import Peers
-from pipeline.line.turns import Turn, Turns
+from pipeline.line.turns import Turns
 from pipeline.server.requests import RequestThreads
 from tests.support.waiting import eventually
 

@@ -11,7 +11,8 @@ import pytest
 from django.db import InterfaceError, OperationalError
 
 from pipeline.line import turns
-from pipeline.line.turns import Turn, Turns
+from pipeline.line.handover import Turn
+from pipeline.line.turns import Turns
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 JOB = uuid4()

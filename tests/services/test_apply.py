@@ -16,7 +16,7 @@ from pipeline.domain.errors import (
     LineError,
 )
 from pipeline.domain.states import Outcome
-from pipeline.line.turns import Turn
+from pipeline.line.handover import Turn
 from pipeline.services import joining as applying
 from pipeline.services.jobs import close_job, open_job, pause_job
 from pipeline.services.joining import Request

@@ -13,7 +13,7 @@ from django.db import IntegrityError, OperationalError, connection
 from applicants.models import ERASED_NAME
 from jobs.models import Company
 from pipeline.domain.errors import ExternalIdTaken, PersonErased
-from pipeline.line.turns import Turn
+from pipeline.line.handover import Turn
 from pipeline.models import Application, ApplicationReference, JobReference
 from pipeline.services import joining as module
 from pipeline.services.joining import Request, change_application_reference, write_reference

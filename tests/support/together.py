@@ -12,7 +12,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from pipeline.line.turns import Turn, Turns
+from pipeline.line.handover import Turn
+from pipeline.line.turns import Turns
 
 PATIENCE_SECONDS = 60
 
