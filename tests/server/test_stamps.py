@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from ipaddress import ip_network
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -28,7 +28,7 @@ from pipeline.server.stamps import (
 from tests.server.in_process import serving_here
 
 SECOND = 1_000_000_000
-JOB = uuid4()
+JOB = UUID("018f0c6e-5d5b-7a00-8000-000000000001")
 PATH = f"/api/v1/jobs/{JOB}/applications"
 
 
