@@ -50,9 +50,9 @@ def demo_sleep(
 
 def _misbehave(how: str | None) -> None:
     if how == "fail":
-        raise Expected("on purpose: this task was told to fail")
+        raise Expected("this task was told to fail")
     if how == "fatal":
-        raise Fatal("on purpose: this task was told to fail without a retry")
+        raise Fatal("this task was told to fail without a retry")
     if how == "retry":
         raise Retry("told to try again", after_seconds=1)
     if how == "discard":

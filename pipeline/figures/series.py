@@ -20,6 +20,7 @@ from jobs.models import Job, JobStatus
 from pipeline.database import instants
 from pipeline.database.replica import reads_replica
 from pipeline.domain.states import EventType
+from pipeline.domain.verbs import WISHED
 from pipeline.line import removed_logs
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors import past
@@ -448,7 +449,7 @@ _READ_POSITIONS = """
 SELECT seq, at, application_id, event,
        to_status = 'WAITLIST' AND data ->> 'verify_by' IS NULL,
        (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint,
-       event = 'PASS_ASKED' AND data ->> 'pass_next' IS NULL
+       %(wishes)s::jsonb ? event AND NOT data ? coalesce(%(wishes)s::jsonb ->> event, '')
 FROM pipeline_event
 WHERE job_id = %(job)s AND application_id IS NOT NULL
 ORDER BY seq LIMIT %(most)s
@@ -462,7 +463,8 @@ def read_position_history(application: Application | ApplicationRow) -> list[Pos
     MOST_EVENTS events about people. Raises LogArchived.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_READ_POSITIONS, {"job": application.job_id, "most": MOST_EVENTS + 1})
+        values = {"job": application.job_id, "most": MOST_EVENTS + 1, "wishes": json.dumps(WISHED)}
+        cursor.execute(_READ_POSITIONS, values)
         rows = cursor.fetchall()
     if not rows:
         removed_logs.refuse(application.job_id)

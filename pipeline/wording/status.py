@@ -260,11 +260,12 @@ def _full(facts: PromotionFacts) -> PromotionStatus:
 
 
 def _next_seat(facts: PromotionFacts) -> str:
-    own = "A seat opens when you decide on someone in review"
+    whom = plural(facts.active, "the person", "someone")
+    own = f"A seat opens when you decide on {whom} in review"
     if not facts.pending:
-        return f"{own}, or {plural(facts.active, 'if that person', 'when one of them')} withdraws."
+        return f"{own}, or when {plural(facts.active, 'they withdraw', 'one of them withdraws')}."
     if not facts.active:
-        return "A seat opens when someone declines or misses the deadline."
+        return "A seat opens when someone passes, withdraws or misses the deadline."
     return f"{own}, or when a deadline passes."
 
 

@@ -55,7 +55,7 @@ def test_several_people_are_decided_on_and_it_is_undone(
     boxes.nth(0).check()
     boxes.nth(1).check()
 
-    page.get_by_role("button", name="Decide on the people ticked").click()
+    page.get_by_role("button", name="Decide on the ticked people").click()
     shows(page, "Decide on 2 people")
     page.get_by_role("button", name="Reject 2 people").click()
 

@@ -98,7 +98,7 @@ def test_ticked_with_keys_and_rejected_together(board: Page, job: UUID, waiting:
         type_key(board, "j")
         type_key(board, "x")
         expect(board.locator(".tick:checked")).to_have_count(number)
-    press(board, "Decide on the people ticked")
+    press(board, "Decide on the ticked people")
     board.wait_for_timeout(THINKING_MS)
     board.get_by_label("Reason").select_option("NOT_A_MATCH")
     press(board, f"Reject {waiting} people")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -11,12 +12,14 @@ import pytest
 from pipeline.api.problem_types import RAISED
 from pipeline.audit.log_fold import _THROUGH_KEYS
 from pipeline.audit.rules import wish_fault
+from pipeline.domain.errors import _PARTICIPLES
 from pipeline.domain.permissions import RULES
 from pipeline.domain.place import PLACE, WISHES, PlaceState
 from pipeline.domain.states import EventType, Move, Status
-from pipeline.domain.verbs import ACTIONS, DECLARED, EVENTS, VERBS, WISHED
+from pipeline.domain.verbs import ACTIONS, DECLARED, EVENTS, KEEPING_STATUS, VERBS, WISHED
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.past import PastPlace
+from tests.support.receipts import VERIFIER
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -66,3 +69,18 @@ def test_no_other_event_changes_a_wish_and_none_outlives_the_wait(name: str, aft
 
     assert (f"must not change the wish {name}" in fault) == (after is Status.WAITLIST)
     assert (f"must not change the wish {name}" in kept) == (after is Status.INACTIVE)
+
+
+def test_the_receipt_verifier_knows_every_event_that_keeps_the_place() -> None:
+    kept = runpy.run_path(str(VERIFIER))["KEPT"]
+
+    otherwise = {"DEADLINE_EXTENDED", "PLACED", "CONTESTED", "CONTEST_ANSWERED"}
+    assert set(KEEPING_STATUS) - set(kept) == otherwise
+
+
+def test_a_refused_move_has_a_participle() -> None:
+    regular = {"ACKNOWLEDGE", "CONTEST", "DECAY", "EXPIRE", "EXTEND", "HIRE", "LAPSE"}
+    regular |= {"OFFER", "PASS", "PLACE", "PREACCEPT", "PROMOTE", "QUEUE", "REINSTATE"}
+    regular |= {"REJECT", "REMOVE", "SEAT"}
+
+    assert {each.name for each in Move} == regular | set(_PARTICIPLES)

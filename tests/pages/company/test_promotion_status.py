@@ -79,7 +79,7 @@ def test_one_seat_is_not_spoken_of_as_several() -> None:
 
     assert free.next == "The next person who applies gets it."
     assert moving.text.startswith("The seat is taken again")
-    assert moving.next.endswith("or if that person withdraws.")
+    assert moving.next.endswith("or when they withdraw.")
     assert many.text.startswith("Every seat is taken again")
     assert many.next.endswith("or when one of them withdraws.")
 
