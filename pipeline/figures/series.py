@@ -463,7 +463,8 @@ def read_position_history(application: Application | ApplicationRow) -> list[Pos
     MOST_EVENTS events about people. Raises LogArchived.
     """
     with connection.cursor() as cursor:
-        values = {"job": application.job_id, "most": MOST_EVENTS + 1, "wishes": json.dumps(WISHED)}
+        values: dict[str, Any] = {"job": application.job_id, "most": MOST_EVENTS + 1}
+        values["wishes"] = json.dumps(WISHED)
         cursor.execute(_READ_POSITIONS, values)
         rows = cursor.fetchall()
     if not rows:

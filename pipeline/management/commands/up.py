@@ -6,6 +6,7 @@ import argparse
 import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
+from django.db.backends.utils import CursorWrapper
 
 from pipeline.config import env
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, demo_address
@@ -30,6 +32,8 @@ DEFAULT_PORT = 8000
 HIGHEST_PORT = 65535
 PORT_HELP = f"port of the web pages, on {HOST} ({DEFAULT_PORT})"
 BACKLOG = 128
+# How often one `up` looks whether another has prepared the database.
+LOOK_SECONDS = 0.1
 
 DEMO = """
 The demo has three companies. In one of their jobs, people come and go while you watch.
@@ -202,9 +206,16 @@ def sole_instance() -> Iterator[None]:
     holder = connection.copy()  # migrating changes the role of the usual connection
     try:
         with holder.cursor() as cursor:
-            cursor.execute("SET lock_timeout = 0")
-            cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARE_DATABASE])
+            # A statement that waits for the lock has a snapshot, and an index that is built without
+            # holding up the site waits for every older one.
+            while not _try_lock(cursor):
+                time.sleep(LOOK_SECONDS)
         yield
     finally:
         holder.close()  # which frees the lock
         connection.close()
+
+
+def _try_lock(cursor: CursorWrapper) -> bool:
+    cursor.execute("SELECT pg_try_advisory_lock(%s)", [PREPARE_DATABASE])
+    return bool(cursor.fetchone()[0])
