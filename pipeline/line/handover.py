@@ -159,7 +159,8 @@ class Handover:
             self._begin(partial(self._lead, work))
         except Exception:
             logger.exception("No thread could lead the turns of other processes")
-            self._leaders -= 1
+            with self._guard:
+                self._leaders -= 1
             return False
         return True
 

@@ -123,7 +123,26 @@ class Turns(Generic[V, R]):
         turn.called.wait()
 
     def _lead(self, job_id: UUID, line: _Line[V, R], own: Turn[V, R] | None) -> None:
-        """Handle batches until the leader's own turn is done, then have another thread lead."""
+        """Handle batches until the leader's own turn is done, then have another thread lead.
+
+        A leader that fails outside a batch takes those that wait along: a job whose leader is gone
+        would take no turn any more.
+        """
+        try:
+            self._handle_batches(job_id, line, own)
+        except BaseException as error:
+            with self._guard:
+                left, line.waiting = line.waiting, []
+                self._lines.pop(job_id, None)
+            for turn in left:
+                turn.error = OperationalError("the thread that led at this job has failed")
+                turn.error.__cause__ = error
+                turn.called.set()
+            if (handover := handover_of_process()) and any(turn.sender for turn in left):
+                handover.answer(left)
+            raise
+
+    def _handle_batches(self, job_id: UUID, line: _Line[V, R], own: Turn[V, R] | None) -> None:
         is_done = own is None
         while True:
             batch = self._compose(job_id, line)

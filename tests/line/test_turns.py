@@ -214,3 +214,16 @@ def test_who_is_called_at_the_last_moment_waits_for_the_result(runner: Runner) -
     waits.join(PATIENCE_SECONDS)
 
     assert not waits.is_alive()
+
+
+def test_a_leader_that_fails_outside_a_batch_leaves_the_job_to_the_next(
+    monkeypatch: pytest.MonkeyPatch, runner: Runner
+) -> None:
+    runner.may_go_on.set()
+    line = Turns[str, str](runner)
+    with monkeypatch.context() as broken:
+        broken.setattr(Turns, "_complete_until", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            line.take_turn(JOB, "first")
+
+    assert line.take_turn(JOB, "second") == "SECOND"
