@@ -469,7 +469,12 @@ BUSY = ProblemType(
     remedy=_WAIT,
     detail="Many changes are being made to this job right now. Try again in a moment.",
     retry_after_seconds=1,
-    raised_as=(line.VerifierBusy, line.LogReadersBusy, line.ReceiptNotReady),
+    raised_as=(
+        line.CameBeforeOpening,
+        line.VerifierBusy,
+        line.LogReadersBusy,
+        line.ReceiptNotReady,
+    ),
 )
 UNAVAILABLE = ProblemType(
     status=503,

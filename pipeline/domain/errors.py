@@ -135,6 +135,10 @@ class JobNotOpen(LineError):
     message = "This job does not take applications because it is {status}."
 
 
+class CameBeforeOpening(LineError):
+    message = "Your place is from before this job took applications. Try again in a moment."
+
+
 class DrawFull(LineError):
     message = (
         "{limit:,} people already take part in the draw by lot, and it takes no more. Apply after"
