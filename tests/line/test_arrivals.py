@@ -153,25 +153,26 @@ def test_requests_that_do_not_go_on_hold_up_others_on_the_way_for_a_while_only(
     assert (here._under_way, here._held_back) == (0, [])
 
 
-def test_one_that_is_given_up_before_it_begins_takes_no_ones_turn_on_the_way(
+def test_one_that_is_given_up_before_it_begins_gives_nobody_a_turn_on_the_way(
     here: Arrivals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrivals, "MOST_UNDER_WAY", 1)
     first, second, third = (here.expect(JOB, stamp) for stamp in (10, 20, 30))
     here.begin(first)
-    thread = threading.Thread(target=here.begin, args=(second,))
-    thread.start()
-    eventually(lambda: here._held_back)
+    threads = [threading.Thread(target=here.begin, args=(each,)) for each in (second, third)]
+    for number, thread in enumerate(threads, start=1):
+        thread.start()
+        eventually(lambda number=number: len(here._held_back) == number)  # type: ignore[misc]
 
-    second.reach()  # the server ends, and its thread does not know yet
-    first.reach()
-    thread.join(PATIENCE_SECONDS)
-    second.reach()
+    third.reach()  # the server ends, and its thread does not know yet
 
-    here.begin(third)
-    assert here._under_way == 1
+    assert not second.is_under_way
+    for each in (first, second, third):
+        each.reach()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
     third.reach()
-    assert here._under_way == 0
+    assert (here._under_way, here._held_back) == (0, [])
 
 
 def test_a_request_that_waits_for_a_copy_of_itself_is_not_waited_for_and_keeps_its_stamp(
