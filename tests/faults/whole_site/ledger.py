@@ -5,6 +5,7 @@ Nothing here uses the product's own verification; the log's hashes are checked b
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,23 @@ def order_faults(applied: Iterable[tuple[float, float, str]], log: Sequence[Entr
         if latest > answered:
             found.append(f"overtaken: {application}, by one who sent after its answer")
         latest = max(latest, sent)
+    return found
+
+
+def overtaking(
+    applied: Iterable[tuple[float, float, str]], log: Sequence[Entry]
+) -> list[tuple[int, float]]:
+    """Return how many who came later stand before each, and how much later the last of them came.
+
+    In the order of the log. `applied` as in `order_faults`; seconds.
+    """
+    places = {each.application: each.seq for each in log if each.event == "APPLIED"}
+    ahead: list[float] = []  # the times of those before, in order
+    found = []
+    for sent, _, _ in sorted(applied, key=lambda row: places.get(row[2], 0)):
+        latest = ahead[-1] if ahead else sent
+        found.append((len(ahead) - bisect_right(ahead, sent), max(0.0, latest - sent)))
+        insort(ahead, sent)
     return found
 
 
