@@ -18,6 +18,7 @@ from pipeline.line.peers import NEVER
 # probably take, since they may take less. The rate is that of the last answers.
 SOONEST_SECONDS, LATEST_SECONDS = 1, 30
 _RATE_OF, _USUAL_RATE = 200, 100.0
+_RATE_SECONDS = 2.0
 # How long after that time someone is still expected. Later, nobody is refused for their sake.
 LAPSE_SECONDS = 3.0
 # Beyond these, people who were refused have places, but nobody counts them: of one client, so that
@@ -69,15 +70,22 @@ class JobLine:
         elif self._first.stamp != stamp:
             self._first.move(stamp)
 
-    def note_end(self, now: float) -> None:
-        """Note that a request has been answered."""
-        self._ended.append(now)
+    def note_end(self, now: float, *, others_wait: bool) -> None:
+        """Note that a request has been answered. Only a line of which others wait has a rate."""
+        if others_wait:
+            self._ended.append(now)
+        else:
+            self._ended.clear()
+
+    def rate(self, now: float) -> float | None:
+        """Return how many are answered in a second, or None if it is not known yet."""
+        took = now - self._ended[0] if self._ended else 0.0
+        is_known = took >= _RATE_SECONDS or len(self._ended) == _RATE_OF
+        return len(self._ended) / took if took and is_known else None
 
     def note_refusal(self, client: str, came_at: int, now: float, *, ahead: int, room: int) -> Wait:
         """Expect someone back who is refused, when about half the room is before them."""
-        rate = _USUAL_RATE
-        if len(self._ended) == _RATE_OF and now > self._ended[0]:
-            rate = _RATE_OF / (now - self._ended[0])
+        rate = self.rate(now) or _USUAL_RATE
         seconds = math.ceil((ahead - room / 2) / rate / 2)
         seconds = min(max(seconds, SOONEST_SECONDS), LATEST_SECONDS)
         if self._counted[client] < MOST_OF_CLIENT and len(self._lapses) < MOST_COUNTED:

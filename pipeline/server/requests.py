@@ -36,9 +36,6 @@ PER_CLIENT = 200
 # The most requests that wait for a thread, shared between clients, and how long each may wait.
 MOST_WAITING = 500
 WAIT_SECONDS = 10.0
-# With fewer of a line waiting, whoever is there may wait too, although others who came before and
-# were refused would fill the queue: threads should not idle while these are away.
-FEW_WAITING = 32
 # With more lines, those are forgotten of which nobody waits or is expected back.
 MOST_LINES = 1_000
 # How long a thread may keep the interpreter from others that want it: usually Python's default, as
@@ -147,7 +144,8 @@ class RequestQueue:
             self._make_room(client, group, arrival)
         waiting = self._add_waiting(client, group, is_heavy, arrival)
         try:
-            async with asyncio.timeout(self.wait_seconds):
+            # A line has no more room than for those whose turn comes in a quarter of that.
+            async with asyncio.timeout(self.wait_seconds * (2 if arrival else 1)):
                 await waiting.turn
         except (TimeoutError, asyncio.CancelledError) as stopped:
             if waiting in self._waiting_of.get(client, ()):
@@ -180,7 +178,7 @@ class RequestQueue:
         for each in {client, group}:
             _count_down(self._running, each)
         if arrival:
-            self._line_of(group).note_end(asyncio.get_running_loop().time())
+            self._note_end(group)
         if is_heavy:
             self._heavy.discard(client)
             if not self._heavy:
@@ -210,25 +208,38 @@ class RequestQueue:
             self._forget_idle_lines(list(self._lines))
         now, group = asyncio.get_running_loop().time(), _group_of("", arrival)
         ahead = self._count_ahead(group, arrival)
-        return self._line_of(group).note_refusal(
-            client, arrival.came_at, now, ahead=ahead, room=self.most_waiting
-        )
+        line = self._line_of(group)
+        room = self._room_of(line)
+        return line.note_refusal(client, arrival.came_at, now, ahead=ahead, room=room)
 
     def _refuse_behind_others(self, group: str, arrival: Arrival) -> None:
-        """Refuse a request of a line if those who came before would fill the queue.
+        """Refuse a request of a line if those who came before would fill its room.
 
-        Some of them were refused and are not back yet. Raises Overloaded.
+        Some of them were refused and are not back yet. Threads need not idle for these: with fewer
+        waiting than there are threads, whoever is there may wait too. Raises Overloaded.
         """
-        line = self._lines.get(group)
-        if line is None:
+        if (line := self._lines.get(group)) is None:
             return
         if arrival.has_place:
             line.note_return(arrival.came_at)
-        now, waiting = asyncio.get_running_loop().time(), self._waiting.get((group, False), ())
-        if len(waiting) < FEW_WAITING or not line.count_refused_before(arrival.came_at, now):
-            return
-        if self._count_ahead(group, arrival) >= self.most_waiting:
+        are_many = len(self._waiting.get((group, False), ())) >= self.threads
+        if are_many and self._count_ahead(group, arrival) >= self._room_of(line):
             raise Overloaded
+
+    def _note_end(self, group: str) -> None:
+        """Refuse the last of a line early, if the first could otherwise wait too long."""
+        line, waiting = self._line_of(group), self._waiting.get((group, False))
+        now = asyncio.get_running_loop().time()
+        line.note_end(now, others_wait=waiting is not None)
+        while waiting and len(waiting) > 1.5 * self._room_of(line):
+            self._refuse_waiting(waiting[-1])
+
+    def _room_of(self, line: JobLine) -> float:
+        """Return how many of a line may wait: those whose turn will come in time."""
+        rate = line.rate(asyncio.get_running_loop().time())
+        if rate is None:
+            return self.most_waiting
+        return max(self.threads, min(self.most_waiting, rate * self.wait_seconds / 2))
 
     def _count_ahead(self, group: str, arrival: Arrival) -> int:
         now, waiting = asyncio.get_running_loop().time(), self._waiting.get((group, False), ())
@@ -280,9 +291,12 @@ class RequestQueue:
             last = next((each for each in reversed(greediest) if not each.has_place), None)
         if last is None:
             raise Overloaded
-        self._leave(last)
-        if not last.turn.done():  # otherwise it leaves by itself
-            last.turn.set_exception(Overloaded())
+        self._refuse_waiting(last)
+
+    def _refuse_waiting(self, waiting: _Waiting) -> None:
+        self._leave(waiting)
+        if not waiting.turn.done():  # otherwise it leaves by itself
+            waiting.turn.set_exception(Overloaded())
 
     def _is_greediest(self, client: str) -> bool:
         """Tell whether no client would have more requests waiting than this one with one more."""

@@ -20,7 +20,7 @@ import pytest
 from pipeline.line.arrivals import Arrival, current_arrival
 from pipeline.line.handover import Handover, take_part_in_handover
 from pipeline.line.peers import Peers
-from pipeline.server import lines, places, requests
+from pipeline.server import lines, places
 from pipeline.server.lines import MOST_OF_CLIENT, JobLine
 from pipeline.server.places import FIELD, HEADER, LIFE_SECONDS, Attempt
 from pipeline.server.requests import Overloaded, RequestQueue
@@ -243,16 +243,16 @@ def test_who_has_a_place_is_not_refused_for_newcomers_but_for_those_who_came_bef
 def test_a_newcomer_does_not_take_the_room_of_those_who_were_asked_to_come_again(
     handover: Handover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "FEW_WAITING", 1)
     monkeypatch.setattr(lines, "LAPSE_SECONDS", -0.9)
 
     async def story() -> None:
         queue = RequestQueue(2, most_waiting=4)
-        [running, first, *refused, new] = arrivals(handover, 5, 10, 20, 30, 40, 50)
+        [running, *first, one, two, new] = arrivals(handover, 5, 10, 11, 20, 30, 50)
+        refused = [one, two]
         await begun(queue, "first", arrival=running)
-        tasks = [await begun(queue, "a", arrival=first)]
+        tasks = [await begun(queue, "a", arrival=each) for each in first]
         waits = [queue.note_refusal("anyone", each) for each in refused]
-        assert [wait.ahead for wait in waits] == [1, 2, 3]
+        assert [wait.ahead for wait in waits] == [2, 3]
 
         with pytest.raises(Overloaded):
             await queue.begin("new", is_heavy=False, arrival=new)
@@ -319,7 +319,7 @@ def test_the_time_to_come_again_grows_with_those_ahead_and_is_bounded() -> None:
 
     assert [asked(each) for each in (0, 250, 2_250, 99_000)] == [1, 1, 10, 30]
     for n in range(200):
-        line.note_end(n / 400)
+        line.note_end(n / 400, others_wait=True)
     assert asked(2_250) < 10 * (10.0 - 0) / 2
 
 
