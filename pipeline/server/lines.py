@@ -83,7 +83,9 @@ class JobLine:
         is_known = took >= _RATE_SECONDS or len(self._ended) == _RATE_OF
         return len(self._ended) / took if took and is_known else None
 
-    def note_refusal(self, client: str, came_at: int, now: float, *, ahead: int, room: int) -> Wait:
+    def note_refusal(
+        self, client: str, came_at: int, now: float, *, ahead: int, room: float
+    ) -> Wait:
         """Expect someone back who is refused, when about half the room is before them."""
         rate = self.rate(now) or _USUAL_RATE
         seconds = math.ceil((ahead - room / 2) / rate / 2)
