@@ -27,7 +27,7 @@ from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.line.write import unregister_follow_up
-from pipeline.management.demo import contests
+from pipeline.management.demo import records
 from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
@@ -156,7 +156,7 @@ def plan_extras(acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[st
         values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
         rigger.plan_at(days_ago, import_people, **values)
     plan_reports(acts, shipwright)
-    contests.plan(shipwright)
+    records.plan_contests(shipwright)
     changes = [each[0] for job in COMPANIES[0].jobs for each in job.capacities]
     stops = [job.stopped for job in COMPANIES[0].jobs if job.stopped is not None]
     PastWebhooks(acts, shipwright.company_id, [*changes, *stops])
