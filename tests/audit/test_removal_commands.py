@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipeline.audit import anchors, removal
+from pipeline.audit import anchor_comparison, anchors, removal
 from pipeline.audit.archive import (
     archive_log,
     archive_logs,
@@ -115,10 +115,10 @@ def test_anchors_are_compared_with_the_file_of_a_removed_log(
     assert remove_archived_logs(tmp_path, after_days=0).refused == []
     files = (settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE)
 
-    assert anchors.compare(*files) == (1, []), "of the last event alone"
-    assert anchors.compare(*files, archive=tmp_path) == (3, [])
+    assert anchor_comparison.compare(*files) == (1, []), "of the last event alone"
+    assert anchor_comparison.compare(*files, archive=tmp_path) == (3, [])
     archived_log_path(tmp_path, job_id).unlink()
-    assert len(anchors.compare(*files, archive=tmp_path)[1]) == 1
+    assert len(anchor_comparison.compare(*files, archive=tmp_path)[1]) == 1
 
 
 def remove_active(job_id: UUID) -> None:

@@ -36,7 +36,8 @@ READS = re.compile(r"\bEvent\.objects\b|\bpipeline_event\b")
 # removed logs. LIVE: reads only what no removed log has: events of open jobs, of people in a line,
 # or of the last half year. TABLE: names the table, and reads no event of a job.
 READERS = {
-    "pipeline/audit/anchors.py": "LIVE, ARCHIVE",
+    "pipeline/audit/anchor_comparison.py": "ARCHIVE",
+    "pipeline/audit/anchors.py": "LIVE",
     "pipeline/audit/archive.py": "ARCHIVE",
     "pipeline/audit/receipts.py": "REFUSES",
     "pipeline/audit/removal.py": "ARCHIVE",

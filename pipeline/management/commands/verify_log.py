@@ -11,7 +11,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
-from pipeline.audit.anchors import BadAnchors, compare
+from pipeline.audit import anchor_comparison
+from pipeline.audit.anchors import BadAnchors
 from pipeline.audit.archive import count_missing_archives, find_archive_problems
 from pipeline.audit.verify import verify_job
 from pipeline.database import replica
@@ -67,7 +68,9 @@ class Command(BaseCommand):
     ) -> str:
         """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
-            compared, problems = compare(anchors, key, job_ids=job_ids, archive=archive)
+            compared, problems = anchor_comparison.compare(
+                anchors, key, job_ids=job_ids, archive=archive
+            )
         except BadAnchors as error:
             return str(error)
         for problem in problems:
