@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from jobs.models import Job
 from pipeline.wording.english import count as counted
 
@@ -134,6 +136,8 @@ def describe(counts: dict[str, int], waiting: int, mine: str, position: int | No
     total = sum(counts.values())
     seats = f"{counted(total, 'seat')}: {', '.join(parts)}." if parts else "No seats."
     people = f"{counted(waiting, 'person waits', 'people wait')} in line."
+    if not waiting:
+        people = _("Nobody waits in line.")
     if position:
         own = f" You are number {position:,}."
     else:
