@@ -163,7 +163,7 @@ def _policy_limits(name: str) -> Q:
 
 
 class LineCounters:
-    """What follows from the counters of a job's line, as its row and a locked job have them."""
+    """Properties that follow from the counters of a job's line: of its row and of a locked job."""
 
     __slots__ = ()
 
