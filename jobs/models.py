@@ -14,6 +14,7 @@ from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
+MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 ZONE_LENGTH = 64
@@ -205,6 +206,12 @@ class Job(models.Model):
     # When the order is drawn by lot, and when it was; null: first come, first served.
     draw_at = models.DateTimeField(null=True)
     drawn_at = models.DateTimeField(null=True)
+    # How many people the job hires; null: open-ended. How many it has hired.
+    positions_to_fill = models.IntegerField(null=True)
+    hired_count = models.IntegerField(default=0, db_default=0)
+    # When the system opens the draft, and when it closes the job; null: the company does.
+    opens_at = models.DateTimeField(null=True)
+    closes_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [
@@ -242,6 +249,16 @@ class Job(models.Model):
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),
                 name="job_quiet_hours_have_both_ends",
             ),
+            models.CheckConstraint(
+                condition=Q(positions_to_fill__isnull=True)
+                | Q(positions_to_fill__range=(1, MAX_POSITIONS)),
+                name="job_positions_in_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(hired_count__gte=0)
+                & (Q(positions_to_fill__isnull=True) | Q(hired_count__lte=F("positions_to_fill"))),
+                name="job_hired_within_positions",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -254,13 +271,27 @@ class Job(models.Model):
 
     @property
     def seats_free(self) -> int:
-        """Number of free seats; 0 while a lowered capacity drains."""
+        """Number of free seats; 0 while a lowered capacity drains, and once the job is filled."""
+        if self.is_filled:
+            return 0
         return max(0, self.capacity - self.active_count - self.pending_count)
 
     @property
     def awaits_draw(self) -> bool:
         """True until the order of the first line has been drawn by lot."""
         return self.draw_at is not None and self.drawn_at is None
+
+    @property
+    def positions_left(self) -> int | None:
+        """Number of positions that are still to be filled; None if the job is open-ended."""
+        if self.positions_to_fill is None:
+            return None
+        return self.positions_to_fill - self.hired_count
+
+    @property
+    def is_filled(self) -> bool:
+        """True once every position is filled. Then nobody is offered a seat."""
+        return self.positions_left == 0
 
     @property
     def people_waiting(self) -> int:

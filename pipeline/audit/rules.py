@@ -1,4 +1,4 @@
-"""Rules of the fold of a log: contests, wishes, passes, lost places, draws, planned seats.
+"""Rules of the fold of a log: contests, wishes, passes, lost places, draws, positions, planned seats.
 
 Like the rest of the fold, it shares no rule with the code that writes the log.
 """
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from jobs.models import MAX_CAPACITY
+from jobs.models import MAX_CAPACITY, MAX_POSITIONS, JobStatus
 from pipeline.domain import draw
 from pipeline.domain.contests import (
     ANSWER,
@@ -32,9 +32,11 @@ from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
     DEFER_WITHIN,
+    FILLED_BY,
     PLANNED_SEATS,
     ActorKind,
     EventType,
+    Outcome,
     Status,
 )
 from pipeline.domain.verbs import WISHED
@@ -477,6 +479,87 @@ class DrawFold:
             return "it gives a seat before the draw"
         if event.event == EventType.APPLIED and event.at >= self.draw_at:
             return "it lets someone into the draw after entries had closed"
+        return ""
+
+
+# Fold of a job's positions to fill and of its announced dates.
+
+
+class PositionsFold:
+    """Positions to fill, hirings and dates of a log so far. Each check returns the fault."""
+
+    def __init__(self) -> None:
+        self.to_fill: int | None = None
+        self.hired = 0
+        self.opens_at: datetime | None = None
+        self.closes_at: datetime | None = None
+        self._last_hired = 0
+
+    @property
+    def is_filled(self) -> bool:
+        """Tell whether every position is filled."""
+        return self.to_fill is not None and self.hired >= self.to_fill
+
+    def check_job_event(self, event: Event, status: str | None) -> str:
+        """Check that only a company changes positions and dates, and the system keeps to them.
+
+        `status`: the job's before the event.
+        """
+        positions, before = event.data.get("positions_to_fill"), self.to_fill
+        dates = [parse_logged_time(event.data.get(name)) for name in ("opens_at", "closes_at")]
+        dates_before = [self.opens_at, self.closes_at]
+        self.to_fill, (self.opens_at, self.closes_at) = positions, dates
+        if positions is not None and not max(1, self.hired) <= positions <= MAX_POSITIONS:
+            return f"a job that has hired {self.hired} cannot have {positions} positions"
+        if status is not None:
+            for changed, kind in (
+                (positions != before, EventType.POSITIONS_CHANGED),
+                (dates != dates_before, EventType.DATES_CHANGED),
+            ):
+                if changed != (event.event == kind):
+                    return f"{kind} alone changes what it names, and always does"
+        if dates[0] != dates_before[0] and status not in (None, JobStatus.DRAFT):
+            return "only a draft gets another opening date"
+        kinds = (EventType.POSITIONS_CHANGED, EventType.DATES_CHANGED)
+        if event.event in kinds and event.actor_kind != ActorKind.COMPANY:
+            return "only the company changes positions and dates"
+        if wrong := self.system_status_fault(event):
+            return wrong
+        if FILLED_BY in event.data:
+            is_last = event.event == EventType.JOB_CLOSED and self.is_filled
+            if not is_last or event.data[FILLED_BY] != self._last_hired:
+                return "it closes the job for a hiring that did not fill the last position"
+        return ""
+
+    def system_status_fault(self, event: Event) -> str:
+        """Name the fault of an opening or closing by the system at another time than announced."""
+        announced = {
+            EventType.JOB_OPENED.value: self.opens_at,
+            EventType.JOB_CLOSED.value: self.closes_at,
+        }
+        if event.actor_kind != ActorKind.SYSTEM or event.event not in announced:
+            return ""
+        at = announced[event.event]
+        if at is None or event.effective_at != at or event.at < at:
+            return "the system opened or closed the job at another time than announced"
+        return ""
+
+    def check_application_event(self, event: Event, status: str) -> str:
+        """Check that nobody joins a job after its closing, or is offered a seat once it is filled.
+
+        `status`: the job's.
+        """
+        joins = event.from_status is None or event.event == EventType.PROMOTED
+        is_over = self.closes_at is not None and event.at >= self.closes_at
+        if joins and is_over and status != JobStatus.CLOSED:
+            return "it comes after the announced closing of the job"
+        gives_seat = joins and event.to_status is not None and Status(event.to_status).holds_seat
+        if gives_seat and self.is_filled:
+            return "it offers a seat although every position is filled"
+        if event.event == EventType.REMOVED and event.outcome == Outcome.HIRED:
+            if self.is_filled:
+                return "it hires a person although every position is filled"
+            self.hired, self._last_hired = self.hired + 1, event.seq
         return ""
 
 
