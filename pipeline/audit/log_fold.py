@@ -12,14 +12,12 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
+from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold
 from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
-    DrawFold,
     LostPlacesFold,
     Place,
-    PlannedSeatsFold,
-    PositionsFold,
     pass_fault,
     wish_fault,
 )

@@ -145,6 +145,13 @@ class IfLast(StrEnum):
     GO_ON = "GO_ON"  # the job gets one position more
     STAY = "STAY"  # the job stays open, and nobody is offered a seat
 
+    @classmethod
+    def of(cls, *, close_job: bool | None) -> IfLast:
+        """Return what follows by whether the job is to close; None if nobody has said so."""
+        if close_job is None:
+            return cls.ASK
+        return cls.CLOSE if close_job else cls.GO_ON
+
 
 # Every legal change of a job's own status, and its event.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {

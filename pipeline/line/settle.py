@@ -218,15 +218,28 @@ def settle_each_instant(job: LockedJob) -> None:
     if job.is_due:
         job.next_due_at = _first_instant(job)
     for _ in range(MOST_INSTANTS):
-        if job.seq >= MOST_SANDBOX_EVENTS or not job.next_due_at or job.next_due_at > until:
+        if (at := _due_instant(job, until)) is None:
             break
-        if job.status is JobStatus.CLOSED:  # at one of these instants; the rest is closing out
-            break
-        job.now = max(job.next_due_at, job.last_event_at)
+        job.now = max(at, job.last_event_at)
         _settle_due_now(job)
         if job.is_walk_unfinished:
             break
     job.now = until
+    _leave_rest(job)
+
+
+def _due_instant(job: LockedJob, until: datetime) -> datetime | None:
+    """Return the next instant to settle, or None if there is none up to a time."""
+    is_over = job.seq >= MOST_SANDBOX_EVENTS or job.status is JobStatus.CLOSED
+    due = job.next_due_at
+    return None if is_over or due is None or due > until else due
+
+
+def _leave_rest(job: LockedJob) -> None:
+    """Leave what a settlement has not done. Raises ClockMoving and SandboxFull.
+
+    A job that has closed meanwhile is closed out by the worker.
+    """
     if job.status is JobStatus.CLOSED:
         return
     if job.seq >= MOST_SANDBOX_EVENTS:

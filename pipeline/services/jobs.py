@@ -245,10 +245,7 @@ def update_job(
         job.capacity = changes.capacity
         entry = make_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
-    if hiring[POSITIONS] != job.positions_to_fill:
-        job.positions_to_fill = hiring[POSITIONS]
-        entry = make_job_move(job, EventType.POSITIONS_CHANGED, actor=actor)
-        fill_seats(job, cause_seq=entry.seq)
+    _change_positions(job, hiring[POSITIONS], actor=actor)
     _change_dates(job, hiring[OPENS_AT], hiring[CLOSES_AT], actor=actor)
     if changes.posting or changes.reference:
         JobPosting.objects.filter(job_id=job.id).update(
@@ -272,12 +269,12 @@ def _updated_hiring(
     changes: Mapping[str, Any], job: LockedJob, draw_at: datetime | None
 ) -> dict[str, Any]:
     """Return the job's positions to fill and its dates after the changes."""
-    before = {
+    before: dict[str, Any] = {
         POSITIONS: job.positions_to_fill,
         OPENS_AT: job.opens_at,
         CLOSES_AT: job.closes_at,
     }
-    after = before | changes
+    after = before | {**changes}
     positions = after[POSITIONS]
     if positions is not None and positions < job.hired_count:
         raise PositionsBelowHired(hired=job.hired_count, positions=positions)
@@ -308,6 +305,15 @@ def _check_dates(
     draw.check_time(draw_at, opens_at or now)
     if draw_at and closes_at and closes_at <= draw_at:
         raise DatesRefused(why="The closing must be later than the draw by lot.")
+
+
+def _change_positions(job: LockedJob, positions: int | None, *, actor: Actor) -> None:
+    """Change the number of positions. If that opens seats, they go to the next in line."""
+    if positions == job.positions_to_fill:
+        return
+    job.positions_to_fill = positions
+    entry = make_job_move(job, EventType.POSITIONS_CHANGED, actor=actor)
+    fill_seats(job, cause_seq=entry.seq)
 
 
 def _change_dates(

@@ -265,7 +265,8 @@ class Model:
 
     def remove(self, who: Standing, outcome: str) -> None:
         if outcome == "HIRED":
-            return hire(self, who, "ASK")
+            hire(self, who, "ASK")
+            return
         if who.status == "INACTIVE":
             raise Refused("IllegalMove")
         self.end(who, "REMOVED", outcome)
@@ -311,7 +312,8 @@ class Model:
         if self.status == "CLOSED":
             raise Refused("IllegalJobMove")
         if to == "CLOSED":
-            return self.close()
+            self.close()
+            return
         before, self.status = self.status, to
         event = {"OPEN": "JOB_RESUMED", "PAUSED": "JOB_PAUSED"}[to]
-        return self.fill(self.write(event, before=before, after=to))
+        self.fill(self.write(event, before=before, after=to))

@@ -19,7 +19,7 @@ from jobs.models import (
 )
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
-from pipeline.domain.states import DECISIONS
+from pipeline.domain.states import DECISIONS, Outcome
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
 from pipeline.pages.forms import LinesField, PlainForm
@@ -264,11 +264,16 @@ def _note_field() -> LinesField:
     )
 
 
+# What the form says instead of HIRED if this fills the last position.
+HIRE_AND_CLOSE, HIRE_AND_GO_ON = "HIRED_AND_CLOSE", "HIRED_AND_GO_ON"
+
+
 class DecisionForm(PlainForm):
     """Decision on an application."""
 
     outcome = forms.ChoiceField(
-        label="Decision", choices=[(outcome.value, outcome.value) for outcome in DECISIONS]
+        label="Decision",
+        choices=[(name, name) for name in (*DECISIONS, HIRE_AND_CLOSE, HIRE_AND_GO_ON)],
     )
     reason = forms.ChoiceField(
         required=False,
@@ -276,6 +281,15 @@ class DecisionForm(PlainForm):
         help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
     note = _note_field()
+
+    def clean(self) -> dict[str, Any]:
+        """Separate the outcome from what follows if this fills the last position."""
+        given = super().clean() or self.cleaned_data
+        answers = {HIRE_AND_CLOSE: True, HIRE_AND_GO_ON: False}
+        given["close_job"] = answers.get(given.get("outcome", ""))
+        if given["close_job"] is not None:
+            given["outcome"] = Outcome.HIRED.value
+        return given
 
 
 class ReinstatementForm(PlainForm):
