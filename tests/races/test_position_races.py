@@ -19,7 +19,7 @@ from pipeline.line import lock
 from pipeline.line import settle as line_settle
 from pipeline.services import leaving
 from pipeline.services.jobs import JobChanges, update_job
-from pipeline.services.settling import settle, settle_next_due
+from pipeline.services.settling import settle
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -138,7 +138,7 @@ def test_only_the_lock_lets_several_workers_keep_a_date_without_an_error(
 def test_two_decay_workers_keep_a_date_once(name: str) -> None:
     job_id = due_job(name)
 
-    together([settle_next_due] * 2)
+    together([factories.settle_all] * 2)
 
     by_system = [each.event for each in factories.events(job_id) if each.actor_kind == "SYSTEM"]
     assert by_system.count(KINDS[name]) == 1
