@@ -400,7 +400,8 @@ def keep_template(*, job: Job, name: str) -> JobTemplate:
         description=job.posting.description,
         location=job.posting.location,
         capacity=job.capacity,
-        rules=job.policy.values() | {BY_LOT: job.draw_at is not None},
+        rules=job.policy.values()
+        | {BY_LOT: job.draw_at is not None, POSITIONS: job.positions_to_fill},
     )
     row.save(force_insert=True)
     return row

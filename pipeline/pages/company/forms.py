@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from applicants.addresses import EMAIL_LENGTH
 from applicants.forms import AddressField, NameField
@@ -13,6 +14,7 @@ from jobs.models import (
     DESCRIPTION_LENGTH,
     LOCATION_LENGTH,
     MAX_CAPACITY,
+    MAX_POSITIONS,
     TITLE_LENGTH,
     ZONE_LENGTH,
     JobPosting,
@@ -210,6 +212,21 @@ class CapacityForm(PlainForm):
     )
 
 
+class PositionsForm(PlainForm):
+    """Number of positions of a job; empty for a job that hires any number of people."""
+
+    positions_to_fill = _number_field(
+        label=gettext_lazy("Positions to fill"),
+        min_value=1,
+        max_value=MAX_POSITIONS,
+        required=False,
+        help_text=gettext_lazy(
+            "How many people this job hires. When the last one is hired, you are asked whether to"
+            " close the job. Leave it empty to hire any number."
+        ),
+    )
+
+
 # The rules as the pages show them: an error is listed in this order, too.
 RULES_IN_ORDER = (
     *("window", "window_unit", "acknowledge_first_seat"),
@@ -218,10 +235,10 @@ RULES_IN_ORDER = (
 )
 
 
-class JobForm(PostingForm, CapacityForm, DrawForm, PolicyForm):
+class JobForm(PostingForm, CapacityForm, PositionsForm, DrawForm, PolicyForm):
     """New job: posting, seats, order, policy and first status."""
 
-    field_order = (*PostingForm.base_fields, "capacity", *RULES_IN_ORDER)
+    field_order = (*PostingForm.base_fields, "capacity", "positions_to_fill", *RULES_IN_ORDER)
     start = forms.ChoiceField(
         label="When you create it",
         widget=forms.RadioSelect,
