@@ -182,7 +182,7 @@ class LineCounters:
     @property
     def seats_free(self) -> int:
         """Number of free seats; 0 while a lowered capacity drains, and once the job is filled."""
-        if self.is_filled:
+        if self.positions_to_fill is not None and self.is_filled:
             return 0
         return max(0, self.capacity - self.active_count - self.pending_count)
 
@@ -196,7 +196,7 @@ class LineCounters:
     @property
     def is_filled(self) -> bool:
         """True once every position is filled. Then nobody is offered a seat."""
-        return self.positions_left == 0
+        return self.positions_to_fill is not None and self.hired_count >= self.positions_to_fill
 
     @property
     def awaits_draw(self) -> bool:

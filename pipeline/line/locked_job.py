@@ -160,6 +160,8 @@ class LockedJob(LineCounters):
     # limit. Then people who come before others may still be waiting for a free seat, so nobody else
     # gets it in this transaction.
     turns_passed: int = 0
+    # Whether this change touches the positions, the people hired or the dates.
+    is_hiring_changed: bool = False
     is_walk_unfinished: bool = False
     # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)

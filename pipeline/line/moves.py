@@ -154,7 +154,9 @@ def make_move(
             setattr(job, counter, getattr(job, counter) + step)
     is_unverified = now_in is Status.WAITLIST and not application.is_verified
     job.unverified_count += is_unverified - was_unverified
-    job.hired_count += move is Move.HIRE
+    if move is Move.HIRE:
+        job.hired_count += 1
+        job.is_hiring_changed = True
     quiet = job.quiet_hours_of(application) if now_in is Status.PENDING_ACKNOWLEDGMENT else None
     if quiet:
         facts = {**facts, TIME_ZONE: quiet.zone}
@@ -218,6 +220,8 @@ def make_job_move(
     The data also has the offset of a sandbox's clock, the announced times and the number of
     positions to fill. `facts` as in `make_move`.
     """
+    if event in (EventType.POSITIONS_CHANGED, EventType.DATES_CHANGED):
+        job.is_hiring_changed = True
     data = {
         **facts,
         "status": job.status.value,
