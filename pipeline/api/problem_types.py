@@ -111,9 +111,10 @@ INVALID_SCHEDULE = ProblemType(
     code="INVALID_SCHEDULE",
     about="the cron expression or time zone is invalid, or has no next time; or planned seats "
     "are not in the future, change nothing, or would leave the job without seats; or the "
-    "draw by lot is not in the future, or too far ahead",
+    "draw by lot, the opening or the closing of a job is not in the future, too far ahead, or not "
+    "in this order",
     remedy="`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
-    raised_as=(line.PlanRefused, line.DrawRefused, tasks.BadSchedule),
+    raised_as=(line.PlanRefused, line.DrawRefused, line.DatesRefused, tasks.BadSchedule),
 )
 NOT_AUTHENTICATED = ProblemType(
     status=401,
@@ -315,6 +316,33 @@ EXTERNAL_ID_TAKEN = ProblemType(
     about="another job or application of the company has this `external_id`",
     remedy="`existing_id` is the id of the object that has it. Nothing was changed.",
     raised_as=(line.ExternalIdTaken,),
+)
+LAST_POSITION = ProblemType(
+    status=409,
+    code="LAST_POSITION",
+    title="This fills the last position",
+    about="hiring this person fills the last position of the job, and the request does not say "
+    "what follows",
+    remedy='Send the request again with `"close_job": true` to close the job, or with '
+    '`"close_job": false` to go on with one position more.',
+    raised_as=(line.LastPosition,),
+)
+POSITIONS_FILLED = ProblemType(
+    status=409,
+    code="POSITIONS_FILLED",
+    title="All positions are filled",
+    about="the job has hired as many people as it has positions, so it hires nobody else",
+    remedy="Raise `positions_to_fill` of the job first, or send the request again with "
+    '`"close_job": false`, which adds one position.',
+    raised_as=(line.PositionsFilled,),
+)
+POSITIONS_BELOW_HIRED = ProblemType(
+    status=409,
+    code="POSITIONS_BELOW_HIRED",
+    title="Fewer positions than people hired",
+    about="the job has already hired more people than `positions_to_fill` allows",
+    remedy="Send a number that is not smaller than `hired_count`, or null for any number.",
+    raised_as=(line.PositionsBelowHired,),
 )
 CONFIRMATION_NEEDED = ProblemType(
     status=409,
