@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
+from jobs.review_clock import TARGET_SECONDS, ReviewClock, WorkingHours
 
 MAX_CAPACITY = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
@@ -68,6 +69,8 @@ class Company(models.Model):
     )
     # How far a sandbox's clock is ahead of the database's.
     clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
+    # As `jobs.review_clock.WorkingHours` stores them; null: every hour counts.
+    working_hours = models.JSONField(null=True)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -96,6 +99,14 @@ class Role(models.TextChoices):
     OWNER = "OWNER"
 
 
+class Telling(models.TextChoices):
+    """How a member is told of seats taken, assignments, mentions and reviews that are due."""
+
+    AT_ONCE = "AT_ONCE"
+    DIGEST = "DIGEST"  # in the email of the next morning
+    NEVER = "NEVER"
+
+
 class Membership(models.Model):
     """A staff account's role in one company."""
 
@@ -105,12 +116,23 @@ class Membership(models.Model):
     # The emails that the member wants: a digest every morning, and alerts at once.
     digest = models.BooleanField(default=True, db_default=True)
     alerts = models.BooleanField(default=True, db_default=True)
+    # How they are told about reviews; empty: as is usual for the role.
+    reviews = models.CharField(max_length=7, blank=True, default="", db_default="", choices=Telling)
+    # The last day on which no rota assigns them anything.
+    away_until = models.DateField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("company", "user", name="one_role_per_company")]
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.role} of {self.company_id}"
+
+    @property
+    def telling(self) -> Telling:
+        """Return how the member is told about reviews, unless they chose otherwise for a job."""
+        if self.reviews:
+            return Telling(self.reviews)
+        return Telling.NEVER if self.role == Role.VIEWER else Telling.AT_ONCE
 
 
 class Scope(models.TextChoices):
@@ -263,13 +285,27 @@ class Job(models.Model):
         return self.draw_at is not None and self.drawn_at is None
 
     @property
+    def review_clock(self) -> ReviewClock | None:
+        """Return the clock of the job's reviews; None without a target.
+
+        Its posting and company must have been read with it.
+        """
+        seconds = self.posting.review_target_seconds
+        hours = WorkingHours.read(self.company.working_hours)
+        return ReviewClock(seconds, hours) if seconds else None
+
+    @property
     def people_waiting(self) -> int:
         """Number of verified people on the waitlist, shown to everyone."""
         return self.waitlist_count - self.unverified_count
 
 
 class JobPosting(models.Model):
-    """Text that people read about a job. It can be long, so it is kept off the hot row."""
+    """Text that people read about a job. It can be long, so it is kept off the hot row.
+
+    `review_target_seconds` is how soon the company aims to decide on people in seats. It is a
+    promise, no rule: the line does not know it.
+    """
 
     job: models.OneToOneField[Job, Job] = models.OneToOneField(
         Job, models.CASCADE, primary_key=True, related_name="posting"
@@ -277,8 +313,17 @@ class JobPosting(models.Model):
     title = models.CharField(max_length=TITLE_LENGTH)
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
+    review_target_seconds = models.IntegerField(null=True)
     version = models.IntegerField(default=1)
     updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(review_target_seconds__range=TARGET_SECONDS),
+                name="review_target_in_range",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from applicants import mail
 from applicants.preferences import stop_reminders
-from jobs.models import Job, JobStatus, Membership, Role
+from jobs.models import Job, JobStatus, Membership, Role, Telling
 from jobs.team import set_member_emails
 from pipeline.database import instants
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
@@ -42,11 +42,12 @@ from tasks.registry import task_type
 from tasks.scheduling import schedules
 from tasks.signature import JsonSchema, Positive
 
-REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
+REMINDERS, DIGEST, ALERTS, REVIEWS = "reminders", "digest", "alerts", "reviews"
 WORDS = {
     REMINDERS: "reminders of deadlines",
     DIGEST: "the daily digest",
     ALERTS: "alerts",
+    REVIEWS: "emails about reviews",
 }
 
 
@@ -54,8 +55,12 @@ def stop_subscription(what: str, of: str) -> None:
     """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
     if what == REMINDERS:
         stop_reminders(UUID(of))
+    elif what == REVIEWS:
+        set_member_emails(membership_id=int(of), reviews=Telling.NEVER)
+    elif what == DIGEST:
+        set_member_emails(membership_id=int(of), digest=False)
     else:
-        set_member_emails(membership_id=int(of), **{what: False})
+        set_member_emails(membership_id=int(of), alerts=False)
 
 
 # Emails to the members of a company: a digest every morning, and alerts. Each is a task for one

@@ -52,8 +52,9 @@ from pipeline.management.demo.records import (
     start_failing_task,
 )
 from pipeline.management.demo.webhooks import PastWebhooks
-from pipeline.notifications import outbox
+from pipeline.notifications import outbox, reviewers
 from pipeline.notifications.outbox import email_tasks
+from pipeline.notifications.reviewers import seat_tasks
 from pipeline.services.jobs import create_job
 from pipeline.services.joining import apply
 from pipeline.services.turns import acknowledge
@@ -181,10 +182,12 @@ def silenced_emails() -> Iterator[None]:
     level = security.level
     security.setLevel(logging.WARNING)
     unregister_follow_up(email_tasks)
+    unregister_follow_up(seat_tasks)
     try:
         yield
     finally:
         outbox.start()
+        reviewers.start()
         security.setLevel(level)
 
 
