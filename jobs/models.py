@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
-from jobs.review_clock import TARGET_SECONDS, ReviewClock, WorkingHours
+from jobs.review_clock import TARGET_SECONDS, ReviewClock
 
 MAX_CAPACITY = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
@@ -290,9 +290,7 @@ class Job(models.Model):
 
         Its posting and company must have been read with it.
         """
-        seconds = self.posting.review_target_seconds
-        hours = WorkingHours.read(self.company.working_hours)
-        return ReviewClock(seconds, hours) if seconds else None
+        return ReviewClock.read(self.posting.review_target_seconds, self.company.working_hours)
 
     @property
     def people_waiting(self) -> int:

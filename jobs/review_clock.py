@@ -85,6 +85,13 @@ class ReviewClock:
     target_seconds: int
     hours: WorkingHours | None = None
 
+    @classmethod
+    def read(
+        cls, target_seconds: int | None, hours: Mapping[str, Any] | None
+    ) -> ReviewClock | None:
+        """Return the clock with a job's target and its company's hours, as they are stored."""
+        return cls(target_seconds, WorkingHours.read(hours)) if target_seconds else None
+
     def due_at(self, since: datetime, *, times: int = 1) -> datetime:
         """Return when a review that began at `since` has taken its target, or several times it."""
         return compute_deadline(since, self._running(times), self.hours)

@@ -178,6 +178,7 @@ class Criterion(models.Model):
     One that has scores is retired instead of deleted, so that they keep their meaning.
     """
 
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     job = models.ForeignKey(Job, models.CASCADE, related_name="criteria", db_index=False)
     number = models.SmallIntegerField()
     label = models.CharField(max_length=CRITERION_LENGTH)

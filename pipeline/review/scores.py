@@ -28,7 +28,7 @@ class CriterionWords:
 
     label: str
     help: str = ""
-    id: int | None = None
+    id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def set_criteria(*, job_id: UUID, wanted: Sequence[CriterionWords]) -> None:
     held = Criterion.objects.select_for_update().filter(job_id=job_id, retired_at=None)
     known = {row.id: row for row in held.order_by("id")}
     for number, words in enumerate(wanted, 1):
-        row = known.get(words.id or 0)
+        row = known.get(words.id) if words.id else None
         if row and (row.label, row.help) == (words.label, words.help):
             del known[row.id]
             Criterion.objects.filter(id=row.id).update(number=number)
@@ -63,14 +63,14 @@ def set_criteria(*, job_id: UUID, wanted: Sequence[CriterionWords]) -> None:
     _retire(known)
 
 
-def _retire(criterion_ids: Collection[int]) -> None:
+def _retire(criterion_ids: Collection[UUID]) -> None:
     given = Score.objects.filter(criterion_id=OuterRef("id"))
     rows = Criterion.objects.filter(id__in=criterion_ids)
     rows.filter(Exists(given)).update(retired_at=Now())
     rows.filter(~Exists(given)).delete()
 
 
-def give(*, application_id: UUID, reviewer_id: UUID, marks: Mapping[int, Mark]) -> None:
+def give(*, application_id: UUID, reviewer_id: UUID, marks: Mapping[UUID, Mark]) -> None:
     """Give or change a reviewer's marks for a person in review, one by each criterion of the job.
 
     Raises ReviewOver unless the person has a seat and no decision is made, CriteriaChanged if the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from django.db import connection
 
 from jobs.models import Job
 from jobs.review_clock import ReviewClock
+from pipeline.line.clock import read_company_clock
 
 
 class ReviewLoad(NamedTuple):
@@ -33,6 +34,7 @@ class ReviewAge:
     target_seconds: int
     due_at: datetime
     is_overdue: bool
+    works: bool  # whether only the company's working hours count
 
     @classmethod
     def of(cls, clock: ReviewClock | None, since: datetime, now: datetime) -> ReviewAge | None:
@@ -40,7 +42,15 @@ class ReviewAge:
         if clock is None:
             return None
         due_at = clock.due_at(since)
-        return cls(clock.age_seconds(since, now), clock.target_seconds, due_at, due_at <= now)
+        age, works = clock.age_seconds(since, now), clock.hours is not None
+        return cls(age, clock.target_seconds, due_at, due_at <= now, works)
+
+
+def overdue_since(clock: ReviewClock | None, company_id: UUID) -> datetime:
+    """Return since when a review is past its target now; before all times without a target."""
+    if clock is None:
+        return datetime.min.replace(tzinfo=UTC)
+    return clock.cutoff(read_company_clock(company_id).now)
 
 
 _LOADS = """

@@ -43,9 +43,9 @@ class CriterionSummary:
     counts: list[int]
 
     @property
-    def given(self) -> int:
-        """Return how many reviewers gave a mark."""
-        return sum(self.counts)
+    def bar(self) -> int:
+        """Return the width of the average's bar: 84 pixels are the highest mark."""
+        return round(self.average * 84 / Score.MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def _read_cards(application_id: UUID) -> list[Scorecard]:
 
 
 def _summarise(cards: list[Scorecard]) -> list[CriterionSummary]:
-    marks: dict[int, list[int]] = {}
-    criteria: dict[int, Criterion] = {}
+    marks: dict[UUID, list[int]] = {}
+    criteria: dict[UUID, Criterion] = {}
     for score in (score for card in cards for score in card.scores):
         criteria[score.criterion.id] = score.criterion
         marks.setdefault(score.criterion.id, []).append(score.mark)

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Value
+from django.db.models import F, Model, Value
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
@@ -43,9 +43,12 @@ from pipeline.models import (
     MOST_TIMES,
     Application,
     ChangeKind,
+    Criterion,
+    JobFollower,
     JobReference,
     JobTemplate,
     PlannedSeats,
+    RotaMember,
     SavedView,
 )
 from pipeline.services.changes import record_application_changes, record_change
@@ -61,11 +64,12 @@ SANDBOX_FULL = f"A sandbox can have {MOST_SANDBOX_JOBS} jobs, closed ones includ
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """Text that people read about a job."""
+    """Text that people read about a job, and how soon the company aims to decide on them."""
 
     title: str
     description: str = ""
     location: str = ""
+    review_target_seconds: int | None = None
 
 
 def check_room(company_id: UUID, job_id: UUID | None) -> None:
@@ -203,7 +207,7 @@ class JobChanges:
 
     capacity: int | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
-    posting: Mapping[str, str] = field(default_factory=dict)
+    posting: Mapping[str, Any] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
     draw_at: datetime | None = None
 
@@ -284,6 +288,12 @@ def rename(*, application_id: UUID, name: str) -> Application:
 # Deletion of a job that was never opened.
 
 
+_ATTACHED: tuple[type[Model], ...] = (
+    *(SavedView, JobReference, Retention, PlannedSeats),
+    *(RotaMember, JobFollower, Criterion),
+)
+
+
 @transaction.atomic(durable=True)
 def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     """Delete a draft: its texts and everything that the company attached to it.
@@ -295,8 +305,8 @@ def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     job = lock_job(job_id)
     if job.status is not JobStatus.DRAFT:
         raise IllegalJobMove(status=job.status.value, verb="DELETE")
-    for texts in (SavedView, JobReference, Retention, PlannedSeats):
-        texts.objects.filter(job_id=job_id).delete()
+    for texts in _ATTACHED:
+        texts._default_manager.filter(job_id=job_id).delete()
     deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
     if not deleted:
         raise JobNotFound

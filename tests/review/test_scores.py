@@ -47,7 +47,7 @@ def bo(company: Company) -> User:
     return member_of(company, Role.OWNER, email="bo@example.org")
 
 
-def marks(application: Application, *values: int, text: str = "") -> dict[int, Mark]:
+def marks(application: Application, *values: int, text: str = "") -> dict[UUID, Mark]:
     """Return marks by the job's criteria, in their order."""
     criteria = read_criteria(application.job_id)
     return {row.id: Mark(value, text) for row, value in zip(criteria, values, strict=True)}

@@ -19,7 +19,7 @@ from pipeline.api.v1 import (
 )
 from pipeline.api.v1 import events as changes
 from pipeline.api.v1 import events as timelines
-from pipeline.api.v1.applications import import_file, receipts, review, wishes
+from pipeline.api.v1.applications import import_file, receipts, review, scores, wishes
 from pipeline.api.v1.applications import views as application_lists
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.jobs import facts
@@ -78,6 +78,7 @@ urlpatterns = [
         "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer",
         review.AnswerContest.as_view(),
     ),
+    path("applications/<uuid:application_id>/scores", scores.ScoresOfApplication.as_view()),
     path("contests", review.CompanyContests.as_view()),
     path("applications/<uuid:application_id>/emails", review.ApplicationEmails.as_view()),
     path(

@@ -17,6 +17,7 @@ from pipeline.pages.company import (
     planned_seats,
     reinstatement,
     retention,
+    review,
     settings,
     share,
 )
@@ -88,6 +89,8 @@ urlpatterns = [
         job_templates.keep,
         name="keep_template",
     ),
+    path("company/jobs/<uuid:job_id>/review/", review.show, name="job_review"),
+    path("company/working-hours/", review.working_hours, name="working_hours"),
     path("company/jobs/<uuid:job_id>/settings/", settings.show, name="job_settings"),
     path(
         "company/applications/<uuid:application_id>/",
@@ -103,6 +106,11 @@ urlpatterns = [
         "company/applications/<uuid:application_id>/annotate/",
         annotations.annotate_application,
         name="annotate",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/scores/",
+        review.give_scores,
+        name="give_scores",
     ),
     path(
         "company/applications/<uuid:application_id>/reinstate/",

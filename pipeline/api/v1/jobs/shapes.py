@@ -19,6 +19,7 @@ from jobs.models import (
 )
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
+from jobs.review_clock import TARGET_SECONDS
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -40,6 +41,11 @@ from tasks import time_zones
 def _policy_integer(policy_field: str, **options: Any) -> Whole:
     low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
+
+
+def _review_target() -> Whole:
+    low, high = TARGET_SECONDS
+    return Whole(min_value=low, max_value=high, allow_null=True, required=False)
 
 
 class PolicyIn(Shape):
@@ -80,6 +86,7 @@ class JobIn(Shape):
     external_id = declare_external_id()
     metadata = Metadata(required=False)
     draw_at = Moment(required=False)
+    review_target_seconds = _review_target()
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
@@ -94,6 +101,7 @@ class JobChangeIn(Shape):
     external_id = declare_external_id()
     metadata = Metadata(required=False)
     draw_at = Moment(required=False)
+    review_target_seconds = _review_target()
 
 
 # Responses about jobs: the opening, its policy and its numbers.
@@ -143,6 +151,7 @@ class JobOut(TypedDict):
     metadata: dict[str, str] | None
     draw_at: datetime | None
     drawn_at: datetime | None
+    review_target_seconds: Count | None
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -210,6 +219,7 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
         "metadata": (reference.metadata if reference else {}) if private else None,
         "draw_at": job.draw_at,
         "drawn_at": job.drawn_at,
+        "review_target_seconds": posting.review_target_seconds,
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,
