@@ -51,6 +51,7 @@ from pipeline.management.demo.records import (
     plan_reports,
     start_failing_task,
 )
+from pipeline.management.demo.reviews import add_reviews
 from pipeline.management.demo.webhooks import PastWebhooks
 from pipeline.notifications import outbox, reviewers
 from pipeline.notifications.outbox import email_tasks
@@ -87,6 +88,8 @@ def create_missing() -> Demo:
     staff = Actor(ActorKind.COMPANY, staff_id)
     if is_new:
         start_failing_task(company.id, staff_id)
+        shipwright = SHIPWRIGHT.posting.title
+        add_reviews(company, Job.objects.get(company=company, posting__title=shipwright).id)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     key, password = _seeded_api_key(company), _seeded_password(company)
     return Demo(company.id, moving, story, key, password)
