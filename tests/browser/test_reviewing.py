@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Company, JobPosting, Role
 from pipeline.domain.states import Status
-from pipeline.models import Application, RotaMember, Score
+from pipeline.models import Application, NoteMention, RotaMember, Score
 from pipeline.review.scores import CriterionWords, Mark, give, set_criteria
 from pipeline.selectors.scores import read_criteria
 from tests.browser.buttons import shows
@@ -48,6 +48,20 @@ def test_a_review_is_set_up(owner: Hands, pages: list[Page], world: World) -> No
     look_at(pages, here, "review-settings")
     look_at(pages, "/company/working-hours/", "working-hours")
     look_at(pages, f"/company/jobs/{world.job}/", "board-with-target")
+
+
+def test_a_name_that_is_typed_in_a_note_is_ticked(owner: Hands, world: World) -> None:
+    colleague = member_of(
+        world.owner.memberships.get().company, Role.RECRUITER, email="kim@northwind.example"
+    )
+    owner.page.goto(f"/company/applications/{world.waiting.id}/")
+
+    owner.page.get_by_label("New note").press_sequentially("Please look, @kim.")
+    expect(owner.page.get_by_label("@kim@northwind.example")).to_be_checked()
+    owner.press("Add note")
+
+    shows(owner.page, "Please look, @kim.")
+    assert NoteMention.objects.get().user == colleague
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["scripted", "plain"])

@@ -47,6 +47,7 @@ from pipeline.services.jobs import JobChanges, update_job
 from pipeline.wording.explanations import describe_target
 
 HOUR_SECONDS = 3_600
+EMPTY_ROWS = 3  # for new criteria, each time the page is shown
 UNITS = [(HOUR_SECONDS, gettext_lazy("hours")), (DAY_SECONDS, gettext_lazy("days"))]
 DAYS = [
     (0, gettext_lazy("Monday")),
@@ -57,8 +58,9 @@ DAYS = [
     (5, gettext_lazy("Saturday")),
     (6, gettext_lazy("Sunday")),
 ]
+USUAL = "USUAL"
 TELLINGS = [
-    ("", gettext_lazy("As for your other jobs")),
+    (USUAL, gettext_lazy("As for your other jobs")),
     (Telling.AT_ONCE, gettext_lazy("At once, by email")),
     (Telling.DIGEST, gettext_lazy("In the email of the next morning")),
     (Telling.NEVER, gettext_lazy("Not at all")),
@@ -116,9 +118,7 @@ class CriterionForm(PlainForm):
 class FollowForm(PlainForm):
     """How the member is told about the job."""
 
-    telling = forms.ChoiceField(
-        required=False, choices=TELLINGS, label=gettext_lazy("Tell me about reviews")
-    )
+    telling = forms.ChoiceField(choices=TELLINGS, label=gettext_lazy("Tell me about reviews"))
 
 
 class HoursForm(PlainForm):
@@ -214,7 +214,7 @@ def _save_following(request: HttpRequest, member: Member, job: Job) -> HttpRespo
     if not form.is_valid():
         return _render(request, member, job, follow=form)
     chosen, user_id = form.cleaned_data["telling"], member.user.id
-    telling = Telling(chosen) if chosen else None
+    telling = None if chosen == USUAL else Telling(chosen)
     return _save(request, job, lambda: follow(job_id=job.id, user_id=user_id, telling=telling))
 
 
@@ -241,7 +241,7 @@ def _render(request: HttpRequest, member: Member, job: Job, **given: Any) -> Htt
     turns = RotaMember.objects.filter(job_id=job.id).values_list("user_id", flat=True)
     own = JobFollower.objects.filter(job_id=job.id, user_id=member.user.id)
     criteria = read_criteria(job.id)
-    empty: list[Any] = [None] * (MOST_CRITERIA - len(criteria))
+    empty: list[Any] = [None] * min(EMPTY_ROWS, MOST_CRITERIA - len(criteria))
     context = {
         "job": job,
         "tab": "settings",
@@ -254,7 +254,9 @@ def _render(request: HttpRequest, member: Member, job: Job, **given: Any) -> Htt
             for n, row in enumerate([*criteria, *empty])
         ],
         "shown_criteria": criteria,
-        "follow": FollowForm(initial={"telling": own.values_list("telling", flat=True).first()}),
+        "follow": FollowForm(
+            initial={"telling": own.values_list("telling", flat=True).first() or USUAL}
+        ),
         "aim": clock and describe_target(clock.target_seconds, works=clock.hours is not None),
         "hours": WorkingHours.read(job.company.working_hours),
         **given,

@@ -93,7 +93,7 @@ def test_every_member_chooses_how_to_be_told_but_only_recruiters_change_the_rest
 ) -> None:
     follow(viewer, here, {"do": "follow", "telling": "AT_ONCE"})
     chosen = JobFollower.objects.get().telling
-    follow(viewer, here, {"do": "follow", "telling": ""})
+    follow(viewer, here, {"do": "follow", "telling": "USUAL"})
 
     assert chosen == Telling.AT_ONCE
     assert not JobFollower.objects.exists()
