@@ -100,7 +100,7 @@ class Role(models.TextChoices):
 
 
 class Telling(models.TextChoices):
-    """How a member is told of seats taken, assignments, mentions and reviews that are due."""
+    """Choice of when to tell a member of seats taken, assignments, mentions and due reviews."""
 
     AT_ONCE = "AT_ONCE"
     DIGEST = "DIGEST"  # in the email of the next morning

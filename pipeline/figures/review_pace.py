@@ -1,4 +1,4 @@
-"""How often a company decides on people in seats within its own target, from the log."""
+"""Share of the decisions on people in seats that met the company's own target, from the log."""
 
 from __future__ import annotations
 

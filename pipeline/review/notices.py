@@ -22,7 +22,7 @@ MOST_NAMED = 50  # applications in one task; the others have tasks of their own
 
 
 class News(StrEnum):
-    """What a member is told about the review of some applications."""
+    """News for a member about the review of some applications."""
 
     SEAT = "SEAT"  # someone has taken a seat
     ASSIGNED = "ASSIGNED"

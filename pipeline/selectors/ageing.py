@@ -28,7 +28,7 @@ class ReviewLoad(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReviewAge:
-    """How long a review has taken, in the days and hours of its target, and when it is due."""
+    """Age of a review, in the days and hours of its target, and when it is due."""
 
     age_seconds: int
     target_seconds: int

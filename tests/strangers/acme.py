@@ -193,7 +193,6 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
-    Criterion.objects.create(job_id=job, number=1, label=f"{MARKER} criterion")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = factories.job(company_id=acme.id, open_now=False)
     JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
@@ -227,6 +226,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:
+    Criterion.objects.create(job_id=job, number=1, label=f"{MARKER} criterion")
     return PendingDecision.objects.create(
         id=uuid7(),
         job_id=job,

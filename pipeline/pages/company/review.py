@@ -68,7 +68,7 @@ TELLINGS = [
 
 
 class TargetForm(PlainForm):
-    """How soon the company aims to decide; empty for no target."""
+    """Time within which the company aims to decide; empty for no target."""
 
     number = forms.IntegerField(
         required=False, min_value=1, max_value=1_440, label=gettext_lazy("Decide within")
@@ -116,7 +116,7 @@ class CriterionForm(PlainForm):
 
 
 class FollowForm(PlainForm):
-    """How the member is told about the job."""
+    """Choice of the member how to be told about the job."""
 
     telling = forms.ChoiceField(choices=TELLINGS, label=gettext_lazy("Tell me about reviews"))
 
