@@ -41,7 +41,7 @@ class PipelineConfig(AppConfig):
         """Schedule the site's regular tasks in every migrated database."""
         from pipeline.audit.task import ensure_anchoring, ensure_archiving
         from pipeline.figures.forecast import ensure_forecasting
-        from pipeline.maintenance.task import ensure_expiry
+        from pipeline.maintenance.expired_rows import ensure_expiry
         from pipeline.notifications.companies import ensure_company_tasks
         from pipeline.notifications.reviewers import ensure_targets
         from pipeline.privacy.retention import ensure_erasure as ensure_end_of_retention

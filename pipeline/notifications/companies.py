@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants import mail
-from applicants.preferences import stop_reminders
+from applicants.people import stop_reminders
 from jobs.models import Job, JobStatus, Membership, Role, Telling
 from jobs.team import set_member_emails
 from pipeline.database import instants
