@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
+from jobs.review_clock import TARGET_SECONDS, ReviewClock
 
 MAX_CAPACITY = 10_000
 MAX_POSITIONS = 10_000
@@ -69,6 +70,8 @@ class Company(models.Model):
     )
     # How far a sandbox's clock is ahead of the database's.
     clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
+    # As `jobs.review_clock.WorkingHours` stores them; null: every hour counts.
+    working_hours = models.JSONField(null=True)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -97,6 +100,14 @@ class Role(models.TextChoices):
     OWNER = "OWNER"
 
 
+class Telling(models.TextChoices):
+    """Choice of when to tell a member of seats taken, assignments, mentions and due reviews."""
+
+    AT_ONCE = "AT_ONCE"
+    DIGEST = "DIGEST"  # in the email of the next morning
+    NEVER = "NEVER"
+
+
 class Membership(models.Model):
     """A staff account's role in one company."""
 
@@ -106,12 +117,23 @@ class Membership(models.Model):
     # The emails that the member wants: a digest every morning, and alerts at once.
     digest = models.BooleanField(default=True, db_default=True)
     alerts = models.BooleanField(default=True, db_default=True)
+    # How they are told about reviews; empty: as is usual for the role.
+    reviews = models.CharField(max_length=7, blank=True, default="", db_default="", choices=Telling)
+    # The last day on which no rota assigns them anything.
+    away_until = models.DateField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("company", "user", name="one_role_per_company")]
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.role} of {self.company_id}"
+
+    @property
+    def telling(self) -> Telling:
+        """Return how the member is told about reviews, unless they chose otherwise for a job."""
+        if self.reviews:
+            return Telling(self.reviews)
+        return Telling.NEVER if self.role == Role.VIEWER else Telling.AT_ONCE
 
 
 class Scope(models.TextChoices):
@@ -315,9 +337,21 @@ class Job(LineCounters, models.Model):
         """Current policy."""
         return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
 
+    @property
+    def review_clock(self) -> ReviewClock | None:
+        """Return the clock of the job's reviews; None without a target.
+
+        Its posting and company must have been read with it.
+        """
+        return ReviewClock.read(self.posting.review_target_seconds, self.company.working_hours)
+
 
 class JobPosting(models.Model):
-    """Text that people read about a job. It can be long, so it is kept off the hot row."""
+    """Text that people read about a job. It can be long, so it is kept off the hot row.
+
+    `review_target_seconds` is how soon the company aims to decide on people in seats. It is a
+    promise, no rule: the line does not know it.
+    """
 
     job: models.OneToOneField[Job, Job] = models.OneToOneField(
         Job, models.CASCADE, primary_key=True, related_name="posting"
@@ -325,8 +359,17 @@ class JobPosting(models.Model):
     title = models.CharField(max_length=TITLE_LENGTH)
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
+    review_target_seconds = models.IntegerField(null=True)
     version = models.IntegerField(default=1)
     updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(review_target_seconds__range=TARGET_SECONDS),
+                name="review_target_in_range",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title

@@ -61,6 +61,7 @@ VALIDATION_ERROR = ProblemType(
     detail="The request has fields or parameters that are not valid.",
     raised_as=(
         line.AssigneeNotFound,
+        line.MentionNotFound,
         line.FutureMoment,
         line.UnknownPlace,
         line.WebhookUrlRefused,
@@ -227,6 +228,7 @@ INVALID_TRANSITION = ProblemType(
         line.IllegalJobMove,
         line.DecisionTooLate,
         line.ImportUndoTooLate,
+        line.ReviewOver,
         line.WebhookOff,
         tasks.WrongStatus,
     ),
@@ -301,6 +303,13 @@ EMAIL_NOT_REPEATABLE = ProblemType(
     about="the email cannot be sent again; `detail` says why",
     remedy=_READ,
     raised_as=(line.EmailNotRepeatable,),
+)
+CRITERIA_CHANGED = ProblemType(
+    status=409,
+    code="CRITERIA_CHANGED",
+    about="the scores are not one by each criterion that the job has now",
+    remedy="Read the scores again for the criteria, and give one mark by each.",
+    raised_as=(line.CriteriaChanged,),
 )
 PERSON_ERASED = ProblemType(
     status=409,
@@ -405,6 +414,7 @@ LIMIT_REACHED = ProblemType(
         line.DrawFull,
         line.DrawFullOfUnverified,
         line.TooManyAnnotations,
+        line.TooManyCriteria,
         line.TooManyPlannedSeats,
         line.TooManyWebhooks,
         "pipeline.work.start.TooManySchedules",

@@ -203,6 +203,25 @@ class AssigneeNotFound(LineError):
     message = "This account is not a member of the company."
 
 
+class MentionNotFound(LineError):
+    message = "You can mention only members of the company."
+
+
+class TooManyCriteria(LineError):
+    message = "A job can have {limit} criteria. Remove one first."
+
+
+class CriteriaChanged(LineError):
+    message = (
+        "The criteria of this job are not those that you gave marks by. Read them again, and give"
+        " one mark by each."
+    )
+
+
+class ReviewOver(LineError):
+    message = "Scores can be given and changed only while the person is in review."
+
+
 class PersonErased(LineError):
     message = "The data of this person was erased, so nothing can be attached to the application."
 

@@ -6,7 +6,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0040_imported_rows'),
+        ('jobs', '0019_positions'),
+        ('pipeline', '0047_review'),
     ]
 
     operations = [

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Value
+from django.db.models import F, Model, Value
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
@@ -46,9 +46,12 @@ from pipeline.models import (
     MOST_TIMES,
     Application,
     ChangeKind,
+    Criterion,
+    JobFollower,
     JobReference,
     JobTemplate,
     PlannedSeats,
+    RotaMember,
     SavedView,
 )
 from pipeline.services.changes import record_application_changes, record_change
@@ -64,11 +67,12 @@ SANDBOX_FULL = f"A sandbox can have {MOST_SANDBOX_JOBS} jobs, closed ones includ
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """Text that people read about a job."""
+    """Text that people read about a job, and how soon the company aims to decide on them."""
 
     title: str
     description: str = ""
     location: str = ""
+    review_target_seconds: int | None = None
 
 
 def check_room(company_id: UUID, job_id: UUID | None) -> None:
@@ -202,7 +206,7 @@ class JobChanges:
 
     capacity: int | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
-    posting: Mapping[str, str] = field(default_factory=dict)
+    posting: Mapping[str, Any] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
     draw_at: datetime | None = None
     hiring: Mapping[str, Any] = field(default_factory=dict)
@@ -351,6 +355,12 @@ def rename(*, application_id: UUID, name: str) -> Application:
 # Deletion of a job that was never opened.
 
 
+_ATTACHED: tuple[type[Model], ...] = (
+    *(SavedView, JobReference, Retention, PlannedSeats),
+    *(RotaMember, JobFollower, Criterion),
+)
+
+
 @transaction.atomic(durable=True)
 def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     """Delete a draft: its texts and everything that the company attached to it.
@@ -363,8 +373,8 @@ def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     if job.status is not JobStatus.DRAFT:
         raise IllegalJobMove(status=job.status.value, verb="DELETE")
     _change_dates(job, None, None, actor=actor)  # it must not open
-    for texts in (SavedView, JobReference, Retention, PlannedSeats):
-        texts.objects.filter(job_id=job_id).delete()
+    for texts in _ATTACHED:
+        texts._default_manager.filter(job_id=job_id).delete()
     deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
     if not deleted:
         raise JobNotFound

@@ -23,7 +23,7 @@ from pipeline.models import (
     METADATA_VALUE_LENGTH,
     WebhookDelivery,
 )
-from pipeline.selectors.job_applications import ORDERS
+from pipeline.selectors.job_applications import ORDERS, ReviewFilter
 from pipeline.selectors.review import ContestState
 from pipeline.webhooks.queue import TEST, TYPES
 from tasks.models import Status
@@ -192,6 +192,11 @@ OF_APPLICATIONS = (
         "tag",
         "Only applications that the company has tagged with this word, in any case.",
         {"type": "string", "maxLength": LONGEST_SEARCH},
+    ),
+    Parameter(
+        "review",
+        "Only people who have been in review for longer than the job's target.",
+        choices_schema(ReviewFilter),
     ),
     EXTERNAL_ID,
     METADATA,

@@ -55,9 +55,11 @@ from pipeline.management.demo.records import (
     plan_reports,
     start_failing_task,
 )
+from pipeline.management.demo.reviews import add_reviews
 from pipeline.management.demo.webhooks import PastWebhooks
-from pipeline.notifications import outbox
+from pipeline.notifications import outbox, reviewers
 from pipeline.notifications.outbox import email_tasks
+from pipeline.notifications.reviewers import seat_tasks
 from pipeline.services.jobs import JobChanges, create_job, update_job
 from pipeline.services.joining import apply
 from pipeline.services.turns import acknowledge
@@ -104,6 +106,8 @@ def create_missing() -> Demo:
     if is_new:
         start_failing_task(company.id, staff_id)
         announce_ends()
+        shipwright = SHIPWRIGHT.posting.title
+        add_reviews(company, Job.objects.get(company=company, posting__title=shipwright).id)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     if is_new:
         forecast.update_statements()  # or the pages would know none until its task has run
@@ -210,10 +214,12 @@ def random_names() -> Iterator[str]:
 def silenced_emails() -> Iterator[None]:
     """Derive no emails: nothing happened at the stated time."""
     unregister_follow_up(email_tasks)
+    unregister_follow_up(seat_tasks)
     try:
         yield
     finally:
         outbox.start()
+        reviewers.start()
 
 
 def create_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:

@@ -50,6 +50,7 @@ from pipeline.services.jobs import rename
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge
+from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
 LAST_EVENTS = 50
@@ -71,6 +72,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     card, plans = ApplicationCard.of(seen, job), read_seat_plans(job.id)
     contests = read_application_contests(application_id)
     until = contest_deadline(seen.application, contests, seen.now)
+    review = seen.review_age
 
     def my_application_context() -> dict[str, Any]:
         moved = last_position_change(seen.application)
@@ -78,6 +80,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         kinds = {event.seq: event.event for event in events.rows}
         return {
             "card": application_card.add_prospects([card])[0],
+            "review": review,
+            "aim": review and describe_target(review.target_seconds, works=review.works),
             "picture": _draw_line(card),
             "moved": moved,
             "why_moved": explain_moved_position(moved) if moved else "",
@@ -103,7 +107,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
-            f" {until} {contests_cache_tag(contests, seen.now)}"
+            f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],

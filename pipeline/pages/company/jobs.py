@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from html import escape
 from typing import Any
 from uuid import UUID
@@ -35,7 +36,9 @@ from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.line_picture import SeatBar
 from pipeline.pages.live_page import live_page
+from pipeline.selectors.ageing import overdue_job_ids
 from pipeline.selectors.board import overview_rows, read_decay_worker
+from pipeline.selectors.job_applications import ReviewFilter
 from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.pages import Page
 from pipeline.services.jobs import create_job
@@ -59,17 +62,21 @@ def index(request: HttpRequest) -> HttpResponse:
     status = request.GET.get("status", "")
     status = status if status in JobStatus.values else ""
     search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
+    clock = read_decay_worker().now
+    now = clock + timedelta(seconds=member.company.clock_offset_seconds)
+    overdue = request.GET.get("review") == ReviewFilter.OVERDUE
     page: Page[Any] = read_company_jobs(
         member.company.id,
         status=status or None,
         search=search,
+        among=overdue_job_ids(member.company.id, now) if overdue else None,
         after=page_urls.read_id(request, "after"),
         limit=JOBS_SHOWN,
     )
     next_url = page_urls.change_query(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
     to_answer = contests.read_unanswered(member.company.id)
-    now = int(read_decay_worker().now.timestamp()) // REFRESH_SECONDS
+    period = int(clock.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/jobs.html",
@@ -77,19 +84,22 @@ def index(request: HttpRequest) -> HttpResponse:
         build=lambda: {
             "member": member,
             **to_answer,
-            "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows)],
-            "now": read_decay_worker().now,
+            "glances": [
+                (glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows, now)
+            ],
+            "overdue": overdue,
+            "now": clock,
             "status": status,
             "statuses": JobStatus.values,
             "search": search,
             "first_job": FIRST_JOB,
-            "filtered": bool(status or search),
+            "filtered": bool(status or search or overdue),
             "next_url": next_url,
             "first_url": page_urls.change_query(request, after=None)
             if request.GET.get("after")
             else "",
         },
-        tag=f"{states}{page.more}{now}{to_answer}",
+        tag=f"{states}{page.more}{period}{to_answer}",
         jobs=[job.id for job in page.rows],
     )
 

@@ -230,6 +230,8 @@ class ApplicationOut(_Person, StandingOut):
 
     ended_at: datetime | None
     time_in_status_seconds: Count
+    review_since: datetime | None
+    review_due_at: datetime | None
     external_id: str | None
     metadata: dict[str, str] | None
     decision: DecisionOut | None
@@ -273,6 +275,8 @@ def application_out(
         **standing_out(row, seen.now),
         "ended_at": row.ended_at,
         "time_in_status_seconds": max(0, int((seen.now - row.status_since).total_seconds())),
+        "review_since": seen.review_since,
+        "review_due_at": seen.review_age.due_at if seen.review_age else None,
         "external_id": seen.external_id if private else None,
         "metadata": (seen.metadata or {}) if private else None,
         "decision": decision,

@@ -66,14 +66,17 @@ from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move, Outcome, Status
 from pipeline.review.annotations import normalised_tag
 from pipeline.selectors import applications, job_applications
+from pipeline.selectors.ageing import overdue_since
 from pipeline.selectors.applications import ApplicationFacts, read_application, see_changed
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
     ListOrder,
     ListPlace,
+    ReviewFilter,
     WantedJobApplications,
 )
+from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import NamePlace, read_known_person, read_person
 from pipeline.services.jobs import rename
@@ -105,7 +108,7 @@ class JobApplicationList(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, including ended ones, newest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        filters, search = _list_filters(request), parameters.search(request)
+        filters, search = _list_filters(request, job), parameters.search(request)
         limit = page_limit(request)
         order = _list_order(request)
         if search:
@@ -158,8 +161,9 @@ class ApplicationList(Endpoint):
         return Response({"data": rows, "next_cursor": None})
 
 
-def _list_filters(request: Request) -> WantedJobApplications:
+def _list_filters(request: Request, job: JobFacts) -> WantedJobApplications:
     tag = parameters.text(request, "tag")
+    overdue = parameters.choice(request, "review", ReviewFilter)
     return WantedJobApplications(
         status=parameters.choice(request, "status", Status),
         outcome=parameters.choice(request, "outcome", Outcome),
@@ -172,6 +176,7 @@ def _list_filters(request: Request) -> WantedJobApplications:
         tag=None if tag is None else normalised_tag(tag),
         external_id=parameters.text(request, "external_id"),
         metadata=parameters.metadata(request),
+        in_review_since=overdue_since(job.review_clock, job.company_id) if overdue else None,
     )
 
 
@@ -235,6 +240,8 @@ class JobApplications(JobApplicationList):
             applicant_id=application.applicant_id,
             job_title=job.title,
             email=person.email if person else given["email"],
+            review_target_seconds=job.review_target_seconds,
+            working_hours=job.working_hours,
             **read_reference(given),
         )
         seen = see_changed(facts, application)

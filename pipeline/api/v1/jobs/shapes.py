@@ -20,6 +20,7 @@ from jobs.models import (
 )
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
+from jobs.review_clock import TARGET_SECONDS
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -41,6 +42,11 @@ from tasks import time_zones
 def _policy_integer(policy_field: str, **options: Any) -> Whole:
     low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
+
+
+def _review_target() -> Whole:
+    low, high = TARGET_SECONDS
+    return Whole(min_value=low, max_value=high, allow_null=True, required=False)
 
 
 class PolicyIn(Shape):
@@ -88,6 +94,7 @@ class JobIn(Shape):
     positions_to_fill = _positions_field()
     opens_at = Moment(allow_null=True, required=False)
     closes_at = Moment(allow_null=True, required=False)
+    review_target_seconds = _review_target()
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
@@ -105,6 +112,7 @@ class JobChangeIn(Shape):
     positions_to_fill = _positions_field()
     opens_at = Moment(allow_null=True, required=False)
     closes_at = Moment(allow_null=True, required=False)
+    review_target_seconds = _review_target()
 
 
 # Responses about jobs: the opening, its policy and its numbers.
@@ -158,6 +166,7 @@ class JobOut(TypedDict):
     hired_count: Count | None
     opens_at: datetime | None
     closes_at: datetime | None
+    review_target_seconds: Count | None
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -230,6 +239,7 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
         "hired_count": job.hired_count if shows_hired else None,
         "opens_at": job.opens_at,
         "closes_at": job.closes_at,
+        "review_target_seconds": posting.review_target_seconds,
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,

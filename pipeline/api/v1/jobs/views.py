@@ -67,7 +67,7 @@ from pipeline.services.jobs import (
     update_job,
 )
 
-_TEXTS = ("title", "description", "location")
+_POSTING = ("title", "description", "location", "review_target_seconds")
 _HIRING = (POSITIONS, OPENS_AT, CLOSES_AT)
 # Fields that only an owner may change, and only with If-Match.
 _GUARDED = ("capacity", "policy", "draw_at", *_HIRING)
@@ -136,7 +136,7 @@ class Jobs(Endpoint):
         given = read_body(request, JobIn)
         job_id = create_job(
             company_id=caller.company_id,
-            posting=Posting(**_texts(given)),
+            posting=Posting(**_posting(given)),
             policy=Policy(**given.get("policy", {})),
             open_now=given["status"] == JobStatus.OPEN,
             capacity=given["capacity"],
@@ -204,7 +204,7 @@ class OneJob(Endpoint):
         change = JobChanges(
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
-            posting=_texts(given),
+            posting=_posting(given),
             reference=read_reference(given),
             draw_at=given.get("draw_at"),
             hiring=_hiring(given),
@@ -274,8 +274,8 @@ def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version
     return Version(facts.seq, facts.posting_version)
 
 
-def _texts(given: dict[str, Any]) -> dict[str, str]:
-    return {name: given[name] for name in _TEXTS if name in given}
+def _posting(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in _POSTING if name in given}
 
 
 def _hiring(given: dict[str, Any]) -> dict[str, Any]:
