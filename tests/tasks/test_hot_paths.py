@@ -60,13 +60,13 @@ COSTS = {
     "read an application over HTTP": Cost(3, 3, 3384),
     "enqueue": Cost(2, 2, 256),
     "enqueue over HTTP": Cost(9, 9, 8302),
-    "claim one": Cost(4, 4, 999),
+    "claim one": Cost(4, 4, 675),
 }
 EACH = {
     "decay": Cost(0, 0, 454),
     "enqueue_many": Cost(0, 0, 15.1),
     "enqueue_many with keys": Cost(0, 0, 17.1),
-    "claim and acknowledge": Cost(0, 0, 17.0),
+    "claim and acknowledge": Cost(0, 0, 8.0),
 }
 
 
