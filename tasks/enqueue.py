@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 from tasks import log_context, registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
-from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
+from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payloads
 from tasks.sql.enqueue import ENQUEUE_PARTS, WAKE, without_keys
 from tasks.sql.prepared import PreparedStatement
@@ -35,6 +35,22 @@ _ENQUEUE_WITHOUT_KEYS = PreparedStatement(
 WITH {without_keys(ENQUEUE_PARTS)}
 SELECT array_agg(number), NULL::bigint[], NULL::bigint[] FROM tasks_kinds
 """  # noqa: S608  a constant
+)
+
+
+# Each lookup is by the index of keys, which holds rows without an owner too.
+_FIRST_OF_KEYS = PreparedStatement(
+    """
+SELECT asked.n, t.id
+FROM json_to_recordset(%(asked)s::json) AS asked(n int, type_id bigint, owner_id uuid, key text)
+CROSS JOIN LATERAL (
+    SELECT id FROM tasks_task
+    WHERE type_id = asked.type_id AND owner_id = asked.owner_id AND idempotency_key = asked.key
+    UNION ALL
+    SELECT id FROM tasks_task
+    WHERE asked.owner_id IS NULL AND type_id = asked.type_id AND owner_id IS NULL
+      AND idempotency_key = asked.key) t
+"""
 )
 
 
@@ -82,8 +98,9 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     known = _insert(tasks, ids)
     wake_workers_later()
     made = [Enqueued(each, True) for each in ids]
-    for n, type_id in known.items():
-        made[n] = Enqueued(_first_of_key(tasks[n], type_id), is_new=False)
+    if known:
+        for n, first in _first_of_keys(tasks, known).items():
+            made[n] = Enqueued(first, is_new=False)
     return made
 
 
@@ -111,12 +128,14 @@ def wake_workers() -> None:
         cursor.execute(WAKE)
 
 
-def _first_of_key(task: NewTask, type_id: int) -> UUID:
+def _first_of_keys(tasks: Sequence[NewTask], known: Mapping[int, int]) -> dict[int, UUID]:
+    """Return the id of the first task of each known key, by the places in `known`."""
     # Only a later statement has a snapshot that shows the first task of an idempotency key.
-    first = Task.objects.values_list("id", flat=True).filter(
-        type_id=type_id, owner_id=task.owner_id, idempotency_key=task.idempotency_key
-    )
-    return first.get()
+    asked = [
+        {"n": n, "type_id": type_id, "owner_id": tasks[n].owner_id, "key": tasks[n].idempotency_key}
+        for n, type_id in known.items()
+    ]
+    return dict(_FIRST_OF_KEYS.all(asked=as_json(asked)))
 
 
 def _insert(tasks: Sequence[NewTask], ids: Sequence[UUID]) -> dict[int, int]:

@@ -18,7 +18,7 @@ def add_fields(**fields: object) -> None:
     _fields.set({**_fields.get(), **fields})
 
 
-class bound_fields:  # noqa: N801  reads as a function; a class costs a run half of a generator
+class bound_fields:
     """Add fields to the log lines written inside this context."""
 
     def __init__(self, **fields: object) -> None:

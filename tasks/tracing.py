@@ -33,9 +33,7 @@ def _is_recorded() -> bool:
     return otel is not None and not isinstance(otel.get_tracer_provider(), otel.ProxyTracerProvider)
 
 
-def run_span(
-    type_name: str, enqueued_in: str, **attributes: Any
-) -> AbstractContextManager[None]:
+def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
     """Make a span of a run, linked to the trace in which the task was enqueued.
 
     The span of a failed run records only the exception's class: its message could contain a secret

@@ -17,6 +17,9 @@ import signal
 import socket
 import sys
 import time
+
+# signal.getsignal also looks for a member of an enum, each time in vain.
+from _signal import getsignal  # type: ignore[import-not-found]  # a part of CPython without stubs
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -182,7 +185,7 @@ class Child:
     def _clean_up(self) -> None:
         """Undo what a run has left in the process."""
         self._current = ""
-        if signal.getsignal(signal.SIGTERM) != self._interrupt:
+        if getsignal(signal.SIGTERM) != self._interrupt:
             signal.signal(signal.SIGTERM, self._interrupt)
         clean_up_transaction()
 

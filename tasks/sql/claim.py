@@ -146,8 +146,8 @@ known AS MATERIALIZED (
 
 LANES = LANES_FROM_FLOORS.replace("%(lanes)s", "'[]'")
 
-# A task enters its lane when its transaction commits, this much after its due time at most. One that
-# comes later still, or is returned to the lane, waits for the next look at everything.
+# A task enters its lane when its transaction commits, at most so much after its due time. One that
+# comes later, or is returned to its lane, waits for the next look at everything.
 LATE = "interval '1 second'"
 
 # Owners whose tasks of a type are skipped: they have paused it, or its breaker is open for them.

@@ -477,9 +477,12 @@ class TaskStore:
 
     def seconds_until_due(self) -> float:
         """Return the seconds until this worker's next task becomes due; infinite if none will."""
-        queues = list(self.options.queues) if self.options.queues else None
-        parameters = {"types": as_array(self.known_types()), "queues": queues, "looked": self._looked}
-        parameters["lanes"] = self._known_lanes()
+        parameters = {
+            "types": as_array(self.known_types()),
+            "queues": list(self.options.queues) if self.options.queues else None,
+            "looked": self._looked,
+            "lanes": self._known_lanes(),
+        }
         [(seconds,)] = self.connection.rows(NEXT_DUE, parameters)
         return float("inf") if seconds is None else max(0.0, seconds)
 
