@@ -73,12 +73,16 @@ FROM back
 
 # Take tasks from workers whose lease has expired: to the next attempt, or to the dead letters. An
 # attempt that certainly had not begun does not count. A lease that its worker is just renewing is
-# locked, and skipped.
+# locked, and skipped. With `since`, only leases that ended within so many seconds are looked at.
 REAP = """
 WITH expired AS MATERIALIZED (
-    SELECT id FROM tasks_task
-    WHERE status IN ('RUNNING', 'CANCELLING') AND lease_until < statement_timestamp()
-    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED
+    SELECT t.id FROM tasks_tasktype k CROSS JOIN LATERAL (
+        SELECT id FROM tasks_task t
+        WHERE t.type_id = k.id AND t.status IN ('RUNNING', 'CANCELLING')
+          AND t.lease_until < statement_timestamp() AND t.lease_until >= coalesce(
+            statement_timestamp() - %(since)s::float8 * interval '1 second', '-infinity')
+        ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED) t
+    LIMIT %(most)s
 ), reaped AS (
     UPDATE tasks_task t SET
         status = CASE WHEN t.status = 'CANCELLING' THEN 'CANCELLED'
@@ -121,6 +125,11 @@ WITH expired AS MATERIALIZED (
 SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id, trace
 FROM reaped
 """
+REAPED_AT_ONCE = 1000
+# A lease that a statement grants can have ended this long before others see it, at most: see
+# `statement_timeout` in the session of a worker.
+LATE_LEASE_SECONDS = 15.0
+
 
 # Wake sleeping workers after runs of capped types have ended, if more tasks of those are due.
 WAKE_FOR_DUE = """
@@ -334,6 +343,7 @@ class TaskStore:
         self._has_trials = True  # as the last check of tasks to park found
         self._last_turns: dict[int, str] = {}  # last claimed owner, by priority
         self._lanes: dict[tuple[int, str, int], str] = {}  # with its floor, as the claim expects
+        self._reaped_at = self._reap_all_at = 0.0
         self._look_at = 0.0  # when to look at everything again, not only from the floors on
 
     def claim(self, limit: int, *, only_urgent: bool = False) -> tuple[list[Attempt], int]:
@@ -435,7 +445,15 @@ class TaskStore:
 
     def reap(self) -> list[Attempt]:
         """Take tasks from dead workers; return the attempts of tasks that became dead letters."""
-        rows = self.connection.rows(REAP)
+        now, since = time.monotonic(), None
+        if now < self._reap_all_at:
+            since = now - self._reaped_at + LATE_LEASE_SECONDS
+        rows = self.connection.rows(REAP, {"since": since, "most": REAPED_AT_ONCE})
+        self._reaped_at = now
+        if since is None and (took := time.monotonic() - now) > SLOW_LOOK_SECONDS:
+            self._reap_all_at = now + LOOK_SHARE * took
+        if len(rows) == REAPED_AT_ONCE:
+            self._reap_all_at = 0.0  # more of them may be left
         specs = self.known_types()
         dead = []
         for task, type_id, status, number, most, payload, request_id, owner, trace in rows:
