@@ -59,7 +59,7 @@ COSTS = {
     "read a position": Cost(1, 1, 52),
     "read an application over HTTP": Cost(3, 3, 3384),
     "enqueue": Cost(2, 2, 256),
-    "enqueue over HTTP": Cost(9, 9, 8302),
+    "enqueue over HTTP": Cost(8, 9, 5891),
     "claim one": Cost(4, 4, 675),
 }
 EACH = {
