@@ -26,6 +26,7 @@ MOST_JOBS = 200  # by whose title tasks are found
 MOST_CANCELLED = 5_000  # with one press
 CANCELLABLE = [Status.PENDING, Status.RUNNING]
 
+
 def owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
     """Return a company's tasks with their types; with a key only those of the type."""
     found = Task.objects.select_related("type").filter(owner_id=company_id)
