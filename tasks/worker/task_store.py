@@ -317,9 +317,9 @@ GOODBYE = "DELETE FROM tasks_taskworker WHERE name = %(worker)s"
 SLACK = 8
 
 # A claim that looks at everything and takes longer than this probably goes through the entries of
-# ended tasks, which a snapshot holds. The next one follows after so many times as long; until then,
-# claims begin at the floors of this many lanes.
-SLOW_LOOK_SECONDS, LOOK_SHARE, MOST_LANES = 0.003, 200, 64
+# ended tasks, which a snapshot holds. The next one follows after so many times as long, but soon
+# enough for a task that was given back; until then, claims begin at the floors of this many lanes.
+SLOW_LOOK_SECONDS, LOOK_SHARE, LONGEST_PAUSE_SECONDS, MOST_LANES = 0.003, 200, 10.0, 64
 EVERYTHING = "[]"
 
 Accepted = set[tuple[str, int]]
@@ -381,7 +381,7 @@ class TaskStore:
         *_, floors, seen, looked = rows[0]
         took = time.monotonic() - now
         if lanes == EVERYTHING and took > SLOW_LOOK_SECONDS:
-            self._look_at = now + LOOK_SHARE * took
+            self._look_at = now + min(LOOK_SHARE * took, LONGEST_PAUSE_SECONDS)
         if now < self._look_at and floors:
             self._note_floors(json.loads(floors))
         if not only_urgent:
@@ -451,7 +451,7 @@ class TaskStore:
         rows = self.connection.rows(REAP, {"since": since, "most": REAPED_AT_ONCE})
         self._reaped_at = now
         if since is None and (took := time.monotonic() - now) > SLOW_LOOK_SECONDS:
-            self._reap_all_at = now + LOOK_SHARE * took
+            self._reap_all_at = now + min(LOOK_SHARE * took, LONGEST_PAUSE_SECONDS)
         if len(rows) == REAPED_AT_ONCE:
             self._reap_all_at = 0.0  # more of them may be left
         specs = self.known_types()

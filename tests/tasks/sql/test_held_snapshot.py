@@ -27,6 +27,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[TaskStore]:
     """A worker's store that takes each look at everything for a slow one."""
     monkeypatch.setattr("tasks.worker.task_store.SLOW_LOOK_SECONDS", 0.0)
     monkeypatch.setattr("tasks.worker.task_store.LOOK_SHARE", 1e9)
+    monkeypatch.setattr("tasks.worker.task_store.LONGEST_PAUSE_SECONDS", 1e9)
     made = TaskStore("w1", Options())
     yield made
     made.connection.close()
