@@ -165,6 +165,7 @@ NOT_FOUND = ProblemType(
         line.ApplicantNotFound,
         line.EmailNotFound,
         line.ContestNotFound,
+        line.FurtherQuestionNotFound,
         line.NoSuchMoment,
         line.StoredFileNotFound,
         line.ScheduleNotFound,
@@ -293,6 +294,40 @@ CONTEST_ANSWERED = ProblemType(
     about="this request to look again has already been answered",
     remedy="Read the answer. It cannot be changed.",
     raised_as=(line.ContestAnswered,),
+)
+FORM_CHANGED = ProblemType(
+    status=409,
+    code="FORM_CHANGED",
+    title="The questions have changed",
+    about="`form_version` is not the job's current version, or the company has published another "
+    "one meanwhile, which asks something else",
+    remedy="Read the job: it has the current `questions` and `form_version`. Answer those.",
+    raised_as=(line.FormChanged,),
+)
+REQUIREMENT_NOT_MET = ProblemType(
+    status=409,
+    code="REQUIREMENT_NOT_MET",
+    title="An answer rules the application out",
+    about="the answer to a question with a `must` is another one than the job needs; `detail` is "
+    "the company's own sentence",
+    remedy="The person cannot apply with this answer. Nothing was stored but the number of such "
+    "refusals.",
+    raised_as=(line.RequirementNotMet,),
+)
+ANSWERS_NOT_CHANGEABLE = ProblemType(
+    status=409,
+    code="ANSWERS_NOT_CHANGEABLE",
+    about="the job asks no questions, or the answers were changed 20 times; `detail` says which",
+    remedy="The last answers stand.",
+    raised_as=(line.AnswersNotChangeable,),
+)
+QUESTION_NOT_ASKABLE = ProblemType(
+    status=409,
+    code="QUESTION_NOT_ASKABLE",
+    about="a further question to the person is still open, 20 were asked, or `answer_by` is not in "
+    "the next 60 days; `detail` says which",
+    remedy="Wait for the answer, or withdraw the open question.",
+    raised_as=(line.QuestionNotAskable,),
 )
 EMAIL_NOT_REPEATABLE = ProblemType(
     status=409,

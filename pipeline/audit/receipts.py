@@ -31,7 +31,7 @@ from pipeline.domain import draw
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.domain.place import PLACE
-from pipeline.domain.states import EventType
+from pipeline.domain.states import OF_ANSWERS, EventType
 from pipeline.line import removed_logs
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event, ReceiptKey
@@ -49,7 +49,7 @@ SHOWN = frozenset(
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
-# One word for requests to look again and their answers, which do not concern the order.
+# One word for requests to look again, and for answers to questions, which do not concern the order.
 NOTED = "NOTED"
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"
@@ -93,7 +93,7 @@ def _opaque_row(job_id: UUID, event: _LoggedEvent) -> dict[str, Any]:
     shown = LEFT if event.event in _DECISIONS else event.event
     row: dict[str, Any] = {
         "seq": event.seq,
-        "event": NOTED if event.event in OF_CONTESTS else shown,
+        "event": NOTED if event.event in (*OF_CONTESTS, *OF_ANSWERS) else shown,
         "application": event.application_id and draw.opaque_id(job_id, event.application_id),
         "from_status": event.from_status,
         "to_status": event.to_status,

@@ -12,6 +12,8 @@ from typing import Any
 _PARTICIPLES = {
     "ANSWER_CONTEST": "looked at again",
     "ASK_PASS": "passed",
+    "ASK_QUESTION": "asked one more question",
+    "CHANGE_ANSWERS": "answered differently",
     "CLOSE_OUT": "closed out",
     "DEFER": "deferred",
     "VERIFY": "verified",
@@ -133,6 +135,29 @@ class ExternalIdTaken(LineError):
 
 class JobNotOpen(LineError):
     message = "This job does not take applications because it is {status}."
+
+
+class FormChanged(LineError):
+    message = (
+        "The questions of this job have changed meanwhile: they are now version {form_version}. "
+        "Read them again, and check the answers."
+    )
+
+
+class RequirementNotMet(LineError):
+    message = "{refusal}"
+
+
+class AnswersNotChangeable(LineError):
+    message = "{why}"
+
+
+class QuestionNotAskable(LineError):
+    message = "{why}"
+
+
+class FurtherQuestionNotFound(LineError):
+    message = "There is no such open question."
 
 
 class DrawFull(LineError):

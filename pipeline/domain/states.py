@@ -33,6 +33,10 @@ ACCEPTED_UNTIL = "accepted_until"
 # people who apply before it.
 DRAW_AT = "draw_at"
 
+# The name in an event's data of the answers that were given with it: the version of the form, and
+# their number and digest. That of the further question that was asked or answered.
+ANSWERS, QUESTION_ID = "answers", "question_id"
+
 
 class Status(StrEnum):
     """Status of an application."""
@@ -80,6 +84,8 @@ class EventType(StrEnum):
     CLOSED_OUT = "CLOSED_OUT"
     CONTESTED = "CONTESTED"  # the person asked the company to look again
     CONTEST_ANSWERED = "CONTEST_ANSWERED"
+    ANSWERS_CHANGED = "ANSWERS_CHANGED"  # of a person who waits, or to a further question
+    QUESTION_ASKED = "QUESTION_ASKED"  # one more, of a person in a seat
     JOB_CREATED = "JOB_CREATED"
     JOB_OPENED = "JOB_OPENED"
     JOB_PAUSED = "JOB_PAUSED"
@@ -89,6 +95,10 @@ class EventType(StrEnum):
     POLICY_CHANGED = "POLICY_CHANGED"
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
     DRAWN = "DRAWN"  # the order of the first line, by lot
+
+
+# The events about answers. They move nobody.
+OF_ANSWERS = (EventType.ANSWERS_CHANGED, EventType.QUESTION_ASKED)
 
 
 class Move(StrEnum):
@@ -117,6 +127,8 @@ class Move(StrEnum):
     CLOSE_OUT = "CLOSE_OUT"
     CONTEST = "CONTEST"  # nothing changes until the company answers
     ANSWER_CONTEST = "ANSWER_CONTEST"
+    CHANGE_ANSWERS = "CHANGE_ANSWERS"  # moves nobody, as the next
+    ASK_QUESTION = "ASK_QUESTION"
 
 
 # The outcomes that a company can choose, and the move of each.

@@ -19,7 +19,7 @@ from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.event_log import LogEntry
 from pipeline.line.misses import LastMiss
-from pipeline.models import Application, PlannedSeats
+from pipeline.models import Application, GivenAnswers, PlannedSeats
 
 # Among `LockedJob.webhook_types`: an endpoint wants all of them.
 ALL_WEBHOOKS = "*"
@@ -113,6 +113,7 @@ class LockedJob:
     chain_head: bytes
     next_due_at: datetime | None
     policy_version: int
+    form_version: int
     policy: Policy
     opened_at: datetime | None
     closed_at: datetime | None
@@ -139,6 +140,8 @@ class LockedJob:
     people: dict[UUID, Application] = field(default_factory=dict)
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
+    # Answers of new and waiting people that are not written yet.
+    answers: list[GivenAnswers] = field(default_factory=list)
     # Time zones of their people, where known, for quiet hours.
     zones: dict[UUID, str] = field(default_factory=dict)
     # Events not written yet, and all events of this transaction for `pipeline.line.write`.
@@ -210,5 +213,6 @@ class LockedJob:
         """Forget the changes that are now in the database."""
         self.created.clear()
         self.changed.clear()
+        self.answers.clear()
         self.entries.clear()
         self.announced_due_at = self.next_due_at

@@ -16,7 +16,7 @@ from django.dispatch import Signal
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, count_people_ahead
-from pipeline.models import Standing
+from pipeline.models import GivenAnswers, Standing
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
@@ -67,10 +67,13 @@ committed = Signal()
 
 
 # Columns of the job's row that a change writes.
-WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid", "is_test")]
+WRITTEN = [
+    name for name in HOT if name not in ("id", "company_id", "last_txid", "is_test", "form_version")
+]
 
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
 ENTRY = list(LogEntry.__dataclass_fields__)
+ANSWERS: list[str] = [each.attname for each in GivenAnswers._meta.concrete_fields]
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
@@ -78,6 +81,12 @@ CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
     table="pipeline_application",
     names=APPLICATION_COLUMNS,
     source=_recordset.format(table="pipeline_application", rows="created"),
+)
+
+GIVE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
+    table="pipeline_givenanswers",
+    names=", ".join(ANSWERS),
+    source=_recordset.format(table="pipeline_givenanswers", rows="answers"),
 )
 
 # Update the applications that a change moved, all of the locked job (see
@@ -144,6 +153,7 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
         ("created", CREATE, job.created.values(), APPLICATION),
         ("changed", CHANGE_FEW if few else CHANGE, job.changed.values(), APPLICATION),
         ("entries", APPEND, job.entries, ENTRY),
+        ("answers", GIVE, job.answers, ANSWERS),
     )
     values: dict[str, Any] = {name: getattr(job, name) for name in HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}

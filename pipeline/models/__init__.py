@@ -1,6 +1,13 @@
 """Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.changes import Change, ChangeKind
+from pipeline.models.form import (
+    FormDraft,
+    FormRefusals,
+    FormVersion,
+    FurtherQuestion,
+    GivenAnswers,
+)
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
 from pipeline.models.line import (
     FOUND_BY_KIND,
@@ -104,6 +111,11 @@ __all__ = [
     "EmailState",
     "Event",
     "ForecastStatement",
+    "FormDraft",
+    "FormRefusals",
+    "FormVersion",
+    "FurtherQuestion",
+    "GivenAnswers",
     "Heartbeat",
     "IdempotencyRecord",
     "ImportRefusal",

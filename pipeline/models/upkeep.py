@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import models
@@ -316,6 +317,8 @@ class JobTemplate(models.Model):
     capacity = models.IntegerField()
     # The values of a `Policy`, and BY_LOT. A rule that was added later has its default.
     rules = models.JSONField()
+    # Those of a form, as `pipeline.form.questions` stores them.
+    questions: models.JSONField[list[dict[str, Any]], Any] = models.JSONField(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

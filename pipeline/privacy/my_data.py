@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
 from pipeline.domain.place import PUBLISHED
+from pipeline.form import answers
 from pipeline.models import Application, Email, Event, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.wording import sentences
@@ -19,7 +20,7 @@ from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in twelve queries, without secrets.
+    """Return all data kept about a person, with explanations, in fourteen queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
     but not the note of a decision.
@@ -90,6 +91,7 @@ def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
     written, kept = read_contest_texts(theirs), read_annotations([row.id for row in rows])
+    answered = answers.read_for_person(applicant_id)
     return [
         {
             "id": row.id,
@@ -108,6 +110,8 @@ def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "eligible_at": row.eligible_at,
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
+            "answers": answered.get(row.id, {}).get("answers", []),
+            "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),

@@ -29,11 +29,13 @@ class JobFacts(NamedTuple):
     seq: int
     posting_version: int
     is_test: bool  # of a sandbox
+    form_version: int
 
 
 JOB_FACTS = PreparedStatement(
     """
-SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test
+SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test,
+       job.form_version
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
 """,

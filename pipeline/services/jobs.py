@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -31,6 +31,9 @@ from pipeline.domain.errors import (
     TooManyPlannedSeats,
 )
 from pipeline.domain.states import JOB_MOVES, Actor, EventType, Status
+from pipeline.form.questions import Question
+from pipeline.form.versions import forget as forget_form
+from pipeline.form.versions import read_draft, write_version
 from pipeline.line.clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
 from pipeline.line.lock import line_transaction, lock_job
@@ -87,13 +90,14 @@ def create_job(
     draw_at: datetime | None = None,
     job_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
+    questions: Sequence[Question] = (),
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
     `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
     `draw_at`: until then people only join, and then their order is drawn by lot.
-    `reference`: the company's own `external_id` and `metadata`. Raises DrawRefused, ExternalIdTaken
-    and SandboxFull.
+    `reference`: the company's own `external_id` and `metadata`. `questions`: those of its form,
+    which is published at once. Raises DrawRefused, ExternalIdTaken and SandboxFull.
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
@@ -108,6 +112,7 @@ def create_job(
         "chain_head": GENESIS,
         "last_event_at": clock.now,
         "created_at": clock.now,
+        "form_version": int(bool(questions)),
         **policy.values(),
     }
     if job_id is None:
@@ -117,6 +122,8 @@ def create_job(
         if not is_new:
             return row.id
     JobPosting.objects.create(job=row, **asdict(posting), updated_at=clock.now)
+    if questions:
+        write_version(row.id, questions, actor)
     if reference:
         write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
     job = lock_job(row.id)
@@ -297,6 +304,7 @@ def delete_draft(*, job_id: UUID, actor: Actor) -> None:
         raise IllegalJobMove(status=job.status.value, verb="DELETE")
     for texts in (SavedView, JobReference, Retention, PlannedSeats):
         texts.objects.filter(job_id=job_id).delete()
+    forget_form(job_id)
     deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
     if not deleted:
         raise JobNotFound
@@ -319,7 +327,7 @@ class TemplateRefused(ValueError):
 
 @transaction.atomic
 def keep_template(*, job: Job, name: str) -> JobTemplate:
-    """Keep a job's posting, number of seats and rules under a name. Raises TemplateRefused."""
+    """Keep a job's posting, form, seats and rules under a name. Raises TemplateRefused."""
     templates = _lock_templates(job.company_id)
     if templates >= MOST_TEMPLATES:
         why = f"Your company has {MOST_TEMPLATES} templates. Delete one that is not needed."
@@ -332,6 +340,7 @@ def keep_template(*, job: Job, name: str) -> JobTemplate:
         location=job.posting.location,
         capacity=job.capacity,
         rules=job.policy.values() | {BY_LOT: job.draw_at is not None},
+        questions=[each.as_json() for each in read_draft(job).questions],
     )
     row.save(force_insert=True)
     return row

@@ -28,6 +28,7 @@ from pipeline.domain.errors import (
     PersonErased,
 )
 from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.form.answers import Filled, keep, logged, prepare, refuse_changed_form
 from pipeline.line.admission import admit, admit_verified
 from pipeline.line.handover import Turn
 from pipeline.line.lock import (
@@ -41,7 +42,13 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turns
 from pipeline.line.write import write
-from pipeline.models import Application, ApplicationReference, ChangeKind, Reference
+from pipeline.models import (
+    Application,
+    ApplicationReference,
+    ChangeKind,
+    GivenAnswers,
+    Reference,
+)
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.changes import record_application_changes
 from tasks.advisory_locks import EXTERNAL_IDS
@@ -167,6 +174,7 @@ class Request:
     verified: bool
     application_id: UUID | None
     reference: Mapping[str, Any] | None
+    filled: Filled | None
 
 
 def apply(
@@ -179,6 +187,7 @@ def apply(
     verified: bool = True,
     application_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
+    filled: Filled | None = None,
 ) -> Application:
     """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
@@ -194,12 +203,15 @@ def apply(
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
     already has an application with that id, it is returned and nothing else happens.
 
-    `reference`: the company's own `external_id` and `metadata` for the application. Raises
-    JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
-    ExternalIdTaken.
+    `reference`: the company's own `external_id` and `metadata` for the application.
+
+    `filled`: the answers to the job's form (`pipeline.form.answers.fill`); a company can submit
+    people without any. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied,
+    AlreadyDecided, ExternalIdTaken, FormChanged.
     """
+    who = applicant_id or email
     return _turns.take_turn(
-        job_id, Request(applicant_id or email, name, actor, verified, application_id, reference)
+        job_id, Request(who, name, actor, verified, application_id, reference, filled)
     )
 
 
@@ -238,6 +250,10 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
         return earlier
     application_id = request.application_id or uuid7()
     taken_over = person.history.unverified if request.verified else None
+    filled = request.filled
+    if filled or request.actor.kind is not ActorKind.COMPANY:
+        refuse_changed_form(job, filled)
+    given = filled and _prepare_answers(taken_over or application_id, filled, is_new=not taken_over)
     # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
     with transaction.atomic() if request.reference else nullcontext():
         if request.reference:
@@ -255,11 +271,19 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
             actor=request.actor,
             verified=request.verified,
             application_id=application_id,
+            facts=logged(given) if given else {},
         )
+    if given:
+        keep(job, given)
     job.attach(application)
     unverified = None if application.is_verified else application.id
     person.history = replace(person.history, live=application.id, unverified=unverified)
     return application
+
+
+def _prepare_answers(application_id: UUID, filled: Filled, *, is_new: bool) -> GivenAnswers:
+    earlier = GivenAnswers.objects.filter(application_id=application_id)
+    return prepare(application_id, filled, number=1 if is_new else 1 + earlier.count())
 
 
 _turns = Turns(_apply_all, kind="apply")
@@ -299,12 +323,13 @@ def apply_unverified(
     email: str,
     requester: Requester,
     application_id: UUID | None = None,
+    filled: Filled | None = None,
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
     Even if a seat is free, the application waits until the person proves the address. Only the
-    email mentions an earlier application. `application_id` as in `apply`, `requester` as in
-    `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound.
+    email mentions an earlier application. `application_id` and `filled` as in `apply`, `requester`
+    as in `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound, FormChanged.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
@@ -318,6 +343,7 @@ def apply_unverified(
             actor=Actor(ActorKind.APPLICANT, person.id),
             verified=False,
             application_id=application_id,
+            filled=filled,
         )
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
@@ -325,7 +351,12 @@ def apply_unverified(
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
         apply_unverified(
-            job=job, name=name, email=email, requester=requester, application_id=application_id
+            job=job,
+            name=name,
+            email=email,
+            requester=requester,
+            application_id=application_id,
+            filled=filled,
         )
         return
     codes.send(

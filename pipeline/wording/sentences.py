@@ -19,6 +19,7 @@ from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
     PLANNED_SEATS,
+    QUESTION_ID,
     TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
@@ -114,7 +115,7 @@ def compose(
 
 
 # The names in an event's data that change its sentence.
-_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, *WISHES)
+_FACTS = (VIA_KEY, QUESTION_ID, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, *WISHES)
 
 
 def _are_times_near(event: DescribedEvent) -> bool:

@@ -23,6 +23,13 @@ from jobs.policies import Policy
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.v1.fields import METADATA_KEY
 from pipeline.domain.place import PUBLISHED
+from pipeline.form.questions import (
+    KEY_LENGTH,
+    LONG_LENGTH,
+    MOST_CHOICES,
+    MOST_QUESTIONS,
+    SHORT_LENGTH,
+)
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 # Descriptions of the API's fields that mean something else in one type than in others.
@@ -453,6 +460,60 @@ class MetadataField(ObjectField):
             "maxProperties": METADATA_KEYS,
             "propertyNames": {"pattern": f"^{METADATA_KEY.pattern}$"},
             "additionalProperties": {"type": "string", "maxLength": METADATA_VALUE_LENGTH},
+        }
+
+
+_ANSWER: Schema = {
+    "anyOf": [
+        {"type": "string", "maxLength": LONG_LENGTH},
+        {"type": "number"},
+        {"type": "boolean"},
+        {
+            "type": "array",
+            "items": {"type": "string", "maxLength": SHORT_LENGTH},
+            "maxItems": MOST_CHOICES + 1,
+        },
+        {"type": "null"},
+    ]
+}
+
+
+class AnswerSetField(ObjectField):
+    """Answers by the keys of their questions."""
+
+    target_class = "pipeline.api.v1.fields.AnswerSet"
+    priority = 1
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """Return the field's schema, with its bounds."""
+        return super().map_serializer_field(auto_schema, direction) | {
+            "maxProperties": MOST_QUESTIONS,
+            "propertyNames": {"maxLength": KEY_LENGTH},
+            "additionalProperties": _ANSWER,
+        }
+
+
+class AnswerValueField(OurField):
+    """An answer of any kind."""
+
+    target_class = "pipeline.api.v1.fields.AnswerValue"
+    priority = 1
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """Return the field's schema."""
+        return dict(_ANSWER)
+
+
+class BoundField(OurField):
+    """A number, or a date."""
+
+    target_class = "pipeline.api.v1.fields.Bound"
+    priority = 1
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """Return the field's schema."""
+        return {
+            "anyOf": [{"type": "number"}, {"type": "string", "maxLength": 10}, {"type": "null"}]
         }
 
 

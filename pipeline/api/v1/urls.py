@@ -19,16 +19,17 @@ from pipeline.api.v1 import (
 )
 from pipeline.api.v1 import events as changes
 from pipeline.api.v1 import events as timelines
-from pipeline.api.v1.applications import import_file, receipts, review, wishes
+from pipeline.api.v1.applications import answers, import_file, receipts, review, wishes
 from pipeline.api.v1.applications import views as application_lists
 from pipeline.api.v1.applications import views as applications
-from pipeline.api.v1.jobs import facts
+from pipeline.api.v1.jobs import facts, form
 from pipeline.api.v1.jobs import facts as forecast
 from pipeline.api.v1.jobs import facts as planned_seats
 from pipeline.api.v1.jobs import views as jobs
 from pipeline.api.v1.tasks import views
 from pipeline.api.v1.tasks import views as tasks
 
+_FURTHER = "applications/<uuid:application_id>/further-questions/<uuid:question_id>"
 _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 
 urlpatterns = [
@@ -40,6 +41,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/open", jobs.OpenJob.as_view()),
     path("jobs/<uuid:job_id>/pause", jobs.PauseJob.as_view()),
     path("jobs/<uuid:job_id>/close", jobs.CloseJob.as_view()),
+    path("jobs/<uuid:job_id>/form", form.FormOfJob.as_view()),
     path("jobs/<uuid:job_id>/applications", applications.JobApplications.as_view()),
     path("jobs/<uuid:job_id>/applications/import", import_file.ImportApplications.as_view()),
     path("jobs/<uuid:job_id>/pipeline", line.LinePipeline.as_view()),
@@ -72,6 +74,12 @@ urlpatterns = [
     path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
     path("applications/<uuid:application_id>/pass", wishes.PassOffer.as_view()),
     path("applications/<uuid:application_id>/pass-next", wishes.PassNext.as_view()),
+    path("applications/<uuid:application_id>/answers", answers.Answers.as_view()),
+    path(
+        "applications/<uuid:application_id>/further-questions", answers.FurtherQuestions.as_view()
+    ),
+    path(f"{_FURTHER}/answer", answers.AnswerFurtherQuestion.as_view()),
+    path(f"{_FURTHER}/withdraw", answers.WithdrawFurtherQuestion.as_view()),
     path("applications/<uuid:application_id>/reinstate", review.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", review.Contests.as_view()),
     path(

@@ -23,6 +23,7 @@ from pipeline.domain.errors import LineError
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DECISIONS,
+    OF_ANSWERS,
     PLANNED_SEATS,
     SYSTEM,
     TIME_ZONE,
@@ -87,6 +88,7 @@ _WITHOUT_CHOICE = (
     EventType.PREACCEPTED,
     EventType.PASS_ASKED,
     *OF_CONTESTS,
+    *OF_ANSWERS,
 )
 _MOVES = {
     EventType.ACKNOWLEDGED: Move.ACKNOWLEDGE,

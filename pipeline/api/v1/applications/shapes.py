@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
@@ -16,12 +17,14 @@ from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.policies import misses_left_under_policy
 from pipeline.api.v1.fields import (
     Address,
+    AnswerSet,
     Choice,
     Letter,
     Metadata,
     Name,
     Shape,
     Text,
+    Whole,
     declare_external_id,
 )
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
@@ -34,7 +37,10 @@ from pipeline.domain.states import (
     ReinstatementReason,
     Status,
 )
-from pipeline.models import NOTE_LENGTH, Application
+from pipeline.form.answers import Filled, HasForm, LatestAnswers, fill, read_latest
+from pipeline.form.questions import AnswersRefused
+from pipeline.form.versions import MOST_VERSIONS
+from pipeline.models import NOTE_LENGTH, Application, GivenAnswers
 from pipeline.selectors.applications import (
     ApplicationFacts,
     SeenApplication,
@@ -46,8 +52,21 @@ from pipeline.wording.events import ANSWER_WORDS
 MOST_IMPORTED = 10_000
 
 
+def declare_form_version() -> Whole:
+    """Return the field for the version of a form that was answered."""
+    return Whole(min_value=0, max_value=MOST_VERSIONS, required=False)
+
+
 class OwnApplicationIn(Shape):
     """A person applies. The credential says who they are."""
+
+    name = Name(max_length=PERSON_NAME_LENGTH, required=False)
+    answers = AnswerSet(required=False)
+    form_version = declare_form_version()
+
+
+class TakenOverIn(Shape):
+    """A person verifies an application, and may correct the name."""
 
     name = Name(max_length=PERSON_NAME_LENGTH, required=False)
 
@@ -66,6 +85,8 @@ class SubmissionIn(Shape):
     applicant_id = Text(required=False)
     external_id = declare_external_id()
     metadata = Metadata(required=False)
+    answers = AnswerSet(required=False)
+    form_version = declare_form_version()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body that names nobody, or names a person in both ways."""
@@ -86,6 +107,7 @@ class ImportedApplicationIn(Shape):
     email = Text(allow_blank=True)
     external_id = declare_external_id()
     metadata = Metadata(required=False)
+    answers = AnswerSet(required=False)
 
 
 class ApplicationsImportIn(Shape):
@@ -101,6 +123,15 @@ class UnprovedApplicationIn(Shape):
 
     name = Name(max_length=PERSON_NAME_LENGTH)
     email = Address(max_length=EMAIL_LENGTH)
+    answers = AnswerSet(required=False)
+    form_version = declare_form_version()
+
+
+class AnswersIn(Shape):
+    """Answers of a person on the waitlist, to all questions of the form."""
+
+    answers = AnswerSet()
+    form_version = declare_form_version()
 
 
 class ApplicationChangeIn(Shape):
@@ -206,6 +237,15 @@ class DecisionOut(TypedDict):
     at: datetime
 
 
+class GivenAnswersOut(TypedDict):
+    """Answers by the keys of their questions. `number` counts the versions from 1."""
+
+    form_version: Count
+    number: Count
+    given_at: datetime
+    answers: dict[str, Any]
+
+
 class _Person(TypedDict):
     """Person in a line, and how far from a seat."""
 
@@ -229,6 +269,7 @@ class ApplicationOut(_Person, StandingOut):
     external_id: str | None
     metadata: dict[str, str] | None
     decision: DecisionOut | None
+    answers: GivenAnswersOut | None
     server_time: datetime
 
 
@@ -248,7 +289,11 @@ class ApplicationsOut(TypedDict):
 
 
 def application_out(
-    seen: SeenApplication, *, private: bool = True, decision: DecisionOut | None = None
+    seen: SeenApplication,
+    *,
+    private: bool = True,
+    decision: DecisionOut | None = None,
+    answers: GivenAnswersOut | None = None,
 ) -> ApplicationOut:
     """Return an application under the name given with it.
 
@@ -272,14 +317,21 @@ def application_out(
         "external_id": seen.external_id if private else None,
         "metadata": (seen.metadata or {}) if private else None,
         "decision": decision,
+        "answers": answers,
         "server_time": seen.now,
     }
 
 
 def applications_out(
-    rows: Sequence[SeenApplication], *, private: bool = True, with_decisions: bool = False
+    rows: Sequence[SeenApplication],
+    *,
+    private: bool = True,
+    expanded: Collection[str] = (),
 ) -> list[ApplicationOut]:
-    """Return several applications, on request with the decisions on them (two queries)."""
+    """Return several applications, on request with the decisions on them, or the answers.
+
+    That takes two queries, and one.
+    """
     ids = [seen.application.id for seen in rows]
     decisions: dict[UUID, DecisionOut] = {
         application_id: {
@@ -290,12 +342,51 @@ def applications_out(
             "seq": decision.seq,
             "at": decision.at,
         }
-        for application_id, decision in (last_decisions(ids) if with_decisions else {}).items()
+        for application_id, decision in (
+            last_decisions(ids) if "decision" in expanded else {}
+        ).items()
     }
+    latest = read_latest(ids) if "answers" in expanded else {}
+    answers = {application_id: given_answers_out(each) for application_id, each in latest.items()}
     return [
-        application_out(seen, private=private, decision=decisions.get(seen.application.id))
+        application_out(
+            seen,
+            private=private,
+            decision=decisions.get(seen.application.id),
+            answers=answers.get(seen.application.id),
+        )
         for seen in rows
     ]
+
+
+def given_answers_out(given: LatestAnswers | GivenAnswers) -> GivenAnswersOut:
+    """Return answers of an application."""
+    return {
+        "form_version": given.form_number,
+        "number": given.number,
+        "given_at": given.given_at,
+        "answers": given.answers,
+    }
+
+
+def fill_form(job: HasForm, given: Mapping[str, Any], *, by_company: bool = False) -> Filled | None:
+    """Return the answers in a body, checked against the job's form.
+
+    Raises FormChanged, RequirementNotMet, ValidationError.
+    """
+    number = given.get("form_version")
+    with answers_as_fields("answers"):
+        return fill(job, given.get("answers"), number=number, by_company=by_company)
+
+
+@contextmanager
+def answers_as_fields(name: str) -> Iterator[None]:
+    """Raise the errors of answers as those of the field with that name. Raises ValidationError."""
+    try:
+        yield
+    except AnswersRefused as error:
+        wrong = {key: [ErrorDetail(why, "invalid")] for key, why in error.wrong.items()}
+        raise ValidationError({name: wrong}) from None
 
 
 def answer_changed(
