@@ -6,6 +6,7 @@ A question is stored, and read by clients, as the object that `Question.as_json`
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -106,9 +107,10 @@ class Must:
 class Question:
     """Question of a form. `key` is its name for programs, the same in every version.
 
-    `minimum` and `maximum` are numbers, or dates as they are stored. `other`: an answer of the
-    person's own can stand beside the choices. `file_kinds`: empty for any. `in_summary`: the answer
-    is shown on the board. `searchable`: a search for a name also finds its words.
+    `required`: nobody can apply without an answer, as with a condition. `minimum` and `maximum` are
+    numbers, or dates as they are stored. `other`: an answer of the person's own can stand beside
+    the choices. `file_kinds`: empty for any. `in_summary`: the answer is shown on the board.
+    `searchable`: a search for a name also finds its words.
     """
 
     key: str
@@ -126,11 +128,6 @@ class Question:
     must: Must | None = None
     in_summary: bool = False
     searchable: bool = False
-
-    @property
-    def is_needed(self) -> bool:
-        """Tell whether nobody can apply without an answer."""
-        return self.required or self.must is not None
 
     def as_json(self) -> dict[str, Any]:
         """Return the question as it is stored and as the company reads it."""
@@ -155,7 +152,7 @@ class Question:
             "kind": self.kind.value,
             "label": self.label,
             "help": self.help,
-            "required": self.is_needed,
+            "required": self.required,
             "minimum": self.minimum,
             "maximum": self.maximum,
             "unit": self.unit,
@@ -245,7 +242,7 @@ def check_answers(
             continue
         if answer is not None:
             answers[question.key] = answer
-        elif is_complete and question.is_needed:
+        elif is_complete and question.required:
             wrong[question.key] = _("Answer this question.")
     known = {question.key for question in questions}
     wrong |= {key: _("The form has no such question.") for key in given if key not in known}
@@ -461,8 +458,6 @@ def suggest_key(label: str, taken: Iterable[str]) -> str:
 
 
 def _ascii(text: str) -> str:
-    import unicodedata
-
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
@@ -482,12 +477,13 @@ class _Description:
             self.wrong["label"] = _("Enter the question.")
         choices = self._choices() if kind in CHOSEN else ()
         low, high = self._bounds(self.given, kind) if kind in RANGED else (None, None)
+        must = self._must(kind, choices) if kind in DECISIVE else None
         question = Question(
             key=key,
             kind=kind,
             label=label,
             help=self._text("help", HELP_LENGTH),
-            required=bool(self.given.get("required")),
+            required=bool(self.given.get("required")) or must is not None,
             minimum=low,
             maximum=high,
             unit=self._text("unit", UNIT_LENGTH) if kind is Kind.NUMBER else "",
@@ -495,7 +491,7 @@ class _Description:
             other=bool(self.given.get("other")) and kind in CHOSEN,
             file_kinds=tuple(self.given.get("file_kinds") or ()) if kind is Kind.FILE else (),
             file_count=self._file_count() if kind is Kind.FILE else 1,
-            must=self._must(kind, choices) if kind in DECISIVE else None,
+            must=must,
             in_summary=bool(self.given.get("in_summary")) and kind is not Kind.FILE,
             searchable=bool(self.given.get("searchable"))
             and kind in (Kind.SHORT_TEXT, Kind.LONG_TEXT, *CHOSEN),

@@ -62,6 +62,16 @@ def current_questions(jobs: Iterable[Job]) -> dict[UUID, Questions]:
     return {id: read_questions(stored) for id, stored in found.values_list("job_id", "questions")}
 
 
+def all_questions(job_id: UUID) -> list[Question]:
+    """Return the questions of all versions of a job's form, each key once as it is last asked."""
+    found: dict[str, Question] = {}
+    versions = FormVersion.objects.filter(job_id=job_id).order_by("-number")
+    for stored in versions.values_list("questions", flat=True):
+        for question in read_questions(stored):
+            found.setdefault(question.key, question)
+    return list(found.values())
+
+
 class Draft(NamedTuple):
     """Questions that a company is editing. `published` is the number of the current version."""
 

@@ -253,7 +253,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     filled = request.filled
     if filled or request.actor.kind is not ActorKind.COMPANY:
         refuse_changed_form(job, filled)
-    given = filled and _prepare_answers(taken_over or application_id, filled, is_new=not taken_over)
+    given = filled and prepare_answers(taken_over, filled, new_id=application_id)
     # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
     with transaction.atomic() if request.reference else nullcontext():
         if request.reference:
@@ -281,9 +281,14 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     return application
 
 
-def _prepare_answers(application_id: UUID, filled: Filled, *, is_new: bool) -> GivenAnswers:
-    earlier = GivenAnswers.objects.filter(application_id=application_id)
-    return prepare(application_id, filled, number=1 if is_new else 1 + earlier.count())
+def prepare_answers(
+    taken_over: UUID | None, filled: Filled, *, new_id: UUID | None = None
+) -> GivenAnswers:
+    """Return answers for a new application, or the next ones of the one that is taken over."""
+    if taken_over is None:
+        return prepare(new_id or uuid7(), filled)
+    earlier = GivenAnswers.objects.filter(application_id=taken_over)
+    return prepare(taken_over, filled, number=1 + earlier.count())
 
 
 _turns = Turns(_apply_all, kind="apply")

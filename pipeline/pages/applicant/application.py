@@ -16,7 +16,7 @@ from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
-from pipeline.pages.applicant import application_card
+from pipeline.pages.applicant import answers, application_card
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.line_picture import LinePicture
@@ -76,6 +76,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
+            **answers.read_context(card, job),
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),
         }

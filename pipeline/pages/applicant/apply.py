@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from applicants import browser
@@ -17,16 +19,25 @@ from applicants.codes import Requester
 from applicants.models import Applicant
 from applicants.preferences import remember_time_zone
 from jobs.models import Job
-from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    AlreadyDecided,
+    DrawFull,
+    FormChanged,
+    JobNotOpen,
+    RequirementNotMet,
+)
 from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.form.answers import fill
 from pipeline.pages import rate_limits
 from pipeline.pages.access import current_applicant, current_member, public_job
+from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.rate_limits import TooOften
 from pipeline.selectors.applications import find_live
-from pipeline.selectors.jobs import read_job_facts
+from pipeline.selectors.jobs import read_job, read_job_facts
 from pipeline.services.joining import apply as join_line
 from pipeline.services.joining import apply_unverified
 from pipeline.web.addresses import client_site
@@ -37,7 +48,7 @@ from pipeline.wording.events import WELCOMES
 def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     """Add the person who submits the form to the job's line."""
     job, person = public_job(request, job_id), current_applicant(request)
-    form = openings.application_form(request, request.POST)
+    form = openings.application_form(request, job, request.POST)
     if job.is_test:
         messages.error(request, "In test mode, add people on the job’s page or with a test key.")
         return redirect("opening", job_id)
@@ -47,7 +58,7 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     if not form.is_valid():
         return openings.render_page(request, job, form, status=422)
     if person:
-        return _submit_signed_in(request, job, person, form.cleaned_data["name"])
+        return _submit_signed_in(request, job, person, form)
     # From here on the response is the same for every address, known or not.
     name, address, handle = (
         form.cleaned_data["name"],
@@ -58,7 +69,11 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         rate_limits.count_request(request, "anonymous_apply")
         rate_limits.count_code(request, address)
         requester = Requester(handle, client_site(request))
-        apply_unverified(job=read_job_facts(job.id), name=name, email=address, requester=requester)
+        filled = fill(job, answers_in(form), number=shown_version(request))
+        facts = read_job_facts(job.id)
+        apply_unverified(job=facts, name=name, email=address, requester=requester, filled=filled)
+    except (FormChanged, RequirementNotMet) as error:
+        return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, explain_refusal(error))
         return redirect("opening", job_id)
@@ -72,12 +87,46 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     return response
 
 
-def _submit_signed_in(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
+CHANGED = gettext_lazy(
+    "The company has changed its questions since you opened this page. Check your answers to the"
+    " questions as they are now, and send them again. Nothing that you typed is lost."
+)
+
+
+def shown_version(request: HttpRequest) -> int:
+    """Return the version of the questions that the page showed; 0 without any."""
+    shown = request.POST.get("form_version", "")
+    return int(shown) if shown.isdecimal() and len(shown) < 6 else 0
+
+
+def _show_refused_answers(
+    request: HttpRequest, job: Job, form: forms.Form, error: FormChanged | RequirementNotMet
+) -> HttpResponse:
+    """Show the form again with what was typed, and the questions as they are now."""
+    if isinstance(error, FormChanged):
+        job = read_job(job.id)
+        form = openings.application_form(request, job, request.POST)
+        form.is_valid()
+        form.add_error(None, str(CHANGED))
+    else:
+        form.add_error(f"{PREFIX}{error.facts['question']}", str(error))
+    return openings.render_page(request, job, form, status=422)
+
+
+def _submit_signed_in(
+    request: HttpRequest, job: Job, person: Applicant, form: forms.Form
+) -> HttpResponse:
+    name = form.cleaned_data["name"]
     actor = Actor(ActorKind.APPLICANT, person.id)
     if person.time_zone != (zone := get_current_timezone_name()):
         remember_time_zone(person.id, zone)  # before the email about it is written
     try:
-        created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
+        filled = fill(job, answers_in(form), number=shown_version(request))
+        created = join_line(
+            job_id=job.id, applicant_id=person.id, name=name, actor=actor, filled=filled
+        )
+    except (FormChanged, RequirementNotMet) as error:
+        return _show_refused_answers(request, job, form, error)
     except AlreadyApplied:
         messages.info(request, "You have already applied to this job. This is your application.")
         earlier = find_live(person.id, job.id)

@@ -14,7 +14,8 @@ from jobs.models import JobStatus
 from pipeline.domain.contests import ContestReason
 from pipeline.domain.states import Reason
 from pipeline.figures.forecast import read_prospects
-from pipeline.figures.job import FEWEST_SHOWN, read_public_facts
+from pipeline.figures.job import FEWEST_SHOWN, read_public_facts, shown_fact
+from pipeline.form.versions import read_requirements
 from pipeline.pages import draws
 from pipeline.pages.access import public_job
 from pipeline.wording.english import capitalized
@@ -53,5 +54,8 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
         "removals": removals,
         "given_back": back,
+        "requirements": [
+            (each.question, shown_fact(each.refused)) for each in read_requirements(job)
+        ],
     }
     return render(request, "applicant/facts.html", context)

@@ -18,9 +18,11 @@ from django.views.decorators.http import require_safe
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.figures.forecast import read_prospects
+from pipeline.form.versions import questions_of
 from pipeline.models import PlannedSeats
 from pipeline.pages import draws
 from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.pages.answer_forms import add_questions
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import find_live, my_latest_name
@@ -82,7 +84,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         request,
         "applicant/opening.html",
         "applicant/_opening.html",
-        build=lambda: _page_context(request, job, application_form(request), plans, mine),
+        build=lambda: _page_context(request, job, application_form(request, job), plans, mine),
         tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
         # Not for the public: each change would make every open form request the page again, many
         # times a second.
@@ -90,14 +92,18 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
 
 
-def application_form(request: HttpRequest, data: Any = None) -> forms.Form:
-    """Return the form to apply. Signed-in applicants enter only a name."""
+def application_form(request: HttpRequest, job: Job, data: Any = None) -> forms.Form:
+    """Return the form to apply with the job's questions. Signed-in applicants enter a name only."""
     person = current_applicant(request)
+    form: forms.Form
     if person is None:
-        return ApplyForm(data)
-    if data is not None:
-        return NameForm(data)
-    return NameForm(initial={"name": person.name or my_latest_name(person.id)})
+        form = ApplyForm(data)
+    elif data is not None:
+        form = NameForm(data)
+    else:
+        form = NameForm(initial={"name": person.name or my_latest_name(person.id)})
+    add_questions(form, questions_of(job.id, job.form_version))
+    return form
 
 
 def render_page(

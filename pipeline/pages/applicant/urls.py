@@ -3,6 +3,7 @@
 from django.urls import path
 
 from pipeline.pages.applicant import (
+    answers,
     application,
     apply,
     confirm,
@@ -34,6 +35,8 @@ urlpatterns = [
     path(f"{_MINE}not-before/", wishes.save_deferral_wish, name="defer_mine"),
     path(f"{_MINE}pass/", wishes.pass_my_turn, name="pass_mine"),
     path(f"{_MINE}yes/", wishes.save_acceptance_wish, name="preaccept_mine"),
+    path(f"{_MINE}answers/", answers.change, name="answers_mine"),
+    path(f"{_MINE}question/", answers.answer_further, name="answer_mine"),
     path(f"{_MINE}look-again/", contest.submit, name="contest_mine"),
     path(f"{_MINE}name/", application.take_over, name="take_over"),
     path(f"{_MINE}receipt/", data.check_receipt, name="check_receipt"),

@@ -16,7 +16,7 @@ from pipeline.models import DecisionNote, PendingDecision
 from pipeline.notifications.companies import repeat_email
 from pipeline.pages import event_rows
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.company import decisions, reinstatement
+from pipeline.pages.company import decisions, further_question, reinstatement
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.pages.error_messages import attempt
@@ -109,6 +109,7 @@ def _context(
         "may_reinstate": member.may(Action.REINSTATE) and reinstatement.is_offered(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),
+        **further_question.read_context(member, seen),
         "kept": kept,
         "may_annotate": may_annotate,
         "members": possible_annotation_assignees(job.company_id) if may_annotate else [],

@@ -9,6 +9,8 @@ from pipeline.pages.company import (
     board,
     contests,
     decisions,
+    form,
+    further_question,
     job_actions,
     job_templates,
     jobs,
@@ -87,6 +89,24 @@ urlpatterns = [
         "company/jobs/<uuid:job_id>/keep-template/",
         job_templates.keep,
         name="keep_template",
+    ),
+    path("company/jobs/<uuid:job_id>/form/", form.show, name="job_form"),
+    path("company/jobs/<uuid:job_id>/form/preview/", form.preview, name="form_preview"),
+    path("company/jobs/<uuid:job_id>/form/new/", form.add_question, name="add_question"),
+    path(
+        "company/jobs/<uuid:job_id>/form/questions/<str:key>/",
+        form.edit_question,
+        name="edit_question",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/question/",
+        further_question.ask,
+        name="ask_question",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/question/<uuid:question_id>/withdraw/",
+        further_question.withdraw,
+        name="withdraw_question",
     ),
     path("company/jobs/<uuid:job_id>/settings/", settings.show, name="job_settings"),
     path(

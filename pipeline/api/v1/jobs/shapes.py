@@ -229,8 +229,8 @@ def job_out(
 ) -> JobOut:
     """Return a job. Its posting, company and reference must have been read with it.
 
-    `questions`: those of its form, if they have been read. Without `private`, an application from an
-    unverified address changes nothing in it.
+    `questions`: those of its form, if they have been read. Without `private`, an application from
+    an unverified address changes nothing in it.
     """
     posting = job.posting
     reference: JobReference | None = getattr(job, "reference", None) if private else None
