@@ -1,5 +1,6 @@
 """Models of the pipeline. Other packages import them from here."""
 
+from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
 from pipeline.models.changes import Change, ChangeKind
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
 from pipeline.models.line import (
@@ -73,6 +74,7 @@ from pipeline.models.work import (
 __all__ = [
     "BY_LOT",
     "EXTERNAL_ID_LENGTH",
+    "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
     "LABEL_LENGTH",
     "METADATA_KEYS",
@@ -94,6 +96,7 @@ __all__ = [
     "ApplicationReference",
     "ApplicationRow",
     "ApplicationTag",
+    "Attachment",
     "Change",
     "ChangeKind",
     "ClockAdvance",
@@ -121,6 +124,7 @@ __all__ = [
     "ReceiptKey",
     "Reference",
     "RemovedLog",
+    "RemovedObject",
     "RequestRecord",
     "SavedView",
     "Standing",
