@@ -168,6 +168,8 @@ NOT_FOUND = ProblemType(
         line.FurtherQuestionNotFound,
         line.NoSuchMoment,
         line.StoredFileNotFound,
+        line.UploadNotFound,
+        line.AttachmentNotFound,
         line.ScheduleNotFound,
         line.TaskTypeNotFound,
         line.PlannedSeatsNotFound,
@@ -228,6 +230,8 @@ INVALID_TRANSITION = ProblemType(
         line.DecisionTooLate,
         line.ImportUndoTooLate,
         line.WebhookOff,
+        line.UploadNotReady,
+        line.AttachmentsFixed,
         tasks.WrongStatus,
     ),
 )
@@ -362,9 +366,10 @@ FILES_FULL = ProblemType(
     status=409,
     code="FILES_FULL",
     title="No room for more files",
-    about="the company's waiting imports and downloads have reached their limit in bytes",
-    remedy="Wait until imports have ended or files have expired.",
-    raised_as=(line.FilesFull,),
+    about="the company's waiting imports and downloads, or the files of its applicants, have "
+    "reached their limit in bytes",
+    remedy="Wait until imports have ended or files have expired; remove files of applicants.",
+    raised_as=(line.FilesFull, line.AttachmentsFull),
 )
 CLOCK_MOVING = ProblemType(
     status=409,
@@ -406,12 +411,14 @@ LIMIT_REACHED = ProblemType(
     status=409,
     code="LIMIT_REACHED",
     about="the company has no room for another schedule or webhook endpoint, the job has its "
-    "maximum number of seat plans, or its draw by lot takes no more people",
+    "maximum number of seat plans, its draw by lot takes no more people, or the application has "
+    "its maximum number of files",
     remedy="Delete one that is not needed; apply to the job after its draw.",
     raised_as=(
         line.DrawFull,
         line.DrawFullOfUnverified,
         line.TooManyAnnotations,
+        line.TooManyAttachments,
         line.TooManyPlannedSeats,
         line.TooManyWebhooks,
         "pipeline.work.start.TooManySchedules",
@@ -441,12 +448,23 @@ PRECONDITION_FAILED = ProblemType(
     "change.",
     raised_as=(line.StaleVersion, "pipeline.api.problems.PreconditionFailed"),
 )
+UPLOAD_EXPIRED = ProblemType(
+    status=410,
+    code="UPLOAD_EXPIRED",
+    about="no application took the upload within an hour",
+    remedy="Upload the file again.",
+    raised_as=(line.UploadExpired,),
+)
 PAYLOAD_TOO_LARGE = ProblemType(
     status=413,
     code="PAYLOAD_TOO_LARGE",
     about="the body is over one megabyte (a file: 16), or a task's payload over 64 KB",
     remedy="Send less, or several requests.",
-    raised_as=(tasks.PayloadTooLarge, "pipeline.api.problems.PayloadTooLarge"),
+    raised_as=(
+        line.AttachmentTooLarge,
+        tasks.PayloadTooLarge,
+        "pipeline.api.problems.PayloadTooLarge",
+    ),
 )
 UNSUPPORTED_MEDIA_TYPE = ProblemType(
     status=415,
@@ -454,6 +472,14 @@ UNSUPPORTED_MEDIA_TYPE = ProblemType(
     about="the body is not `application/json` (a file: `text/csv` or a form)",
     remedy="Send the header `Content-Type`.",
     raised_as=("rest_framework.exceptions.UnsupportedMediaType",),
+)
+FILE_NOT_ACCEPTED = ProblemType(
+    status=422,
+    code="FILE_NOT_ACCEPTED",
+    about="the content of the file is of a kind that is not accepted, or did not pass the malware "
+    "scan; `detail` says which",
+    remedy="Send a PDF, DOC, DOCX, ODT, RTF or TXT file, or a JPEG or PNG picture.",
+    raised_as=(line.FileKindRefused, line.UploadRefused),
 )
 IDEMPOTENCY_KEY_REUSED = ProblemType(
     status=422,

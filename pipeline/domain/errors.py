@@ -62,6 +62,49 @@ class FilesFull(LineError):
     )
 
 
+class UploadNotFound(LineError):
+    message = "There is no such upload. Choose the file again."
+
+
+class AttachmentNotFound(LineError):
+    message = "There is no such file."
+
+
+class UploadExpired(LineError):
+    message = "This upload has expired. Choose the file again."
+
+
+class UploadNotReady(LineError):
+    message = "The file “{name}” has not arrived completely yet. Send its content first."
+
+
+class UploadRefused(LineError):
+    message = "The malware scan refused the file “{name}”. Choose another one."
+
+
+class AttachmentTooLarge(LineError):
+    message = "A file can have at most {megabytes} MB. Choose a smaller one."
+
+
+class FileKindRefused(LineError):
+    message = "{why}"
+
+
+class TooManyAttachments(LineError):
+    message = "An application can have {limit} files. Remove one first."
+
+
+class AttachmentsFixed(LineError):
+    message = "Files can be changed only while you wait in line."
+
+
+class AttachmentsFull(LineError):
+    message = (
+        "The files of this company’s applicants already use {used} of {limit} bytes. Apply without"
+        " this file, or ask the company to make room."
+    )
+
+
 class ScheduleNotFound(LineError):
     message = "There is no such schedule."
 

@@ -1,5 +1,6 @@
 """Models of the pipeline. Other packages import them from here."""
 
+from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
 from pipeline.models.changes import Change, ChangeKind
 from pipeline.models.form import (
     FormDraft,
@@ -80,6 +81,7 @@ from pipeline.models.work import (
 __all__ = [
     "BY_LOT",
     "EXTERNAL_ID_LENGTH",
+    "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
     "LABEL_LENGTH",
     "METADATA_KEYS",
@@ -101,6 +103,7 @@ __all__ = [
     "ApplicationReference",
     "ApplicationRow",
     "ApplicationTag",
+    "Attachment",
     "Change",
     "ChangeKind",
     "ClockAdvance",
@@ -133,6 +136,7 @@ __all__ = [
     "ReceiptKey",
     "Reference",
     "RemovedLog",
+    "RemovedObject",
     "RequestRecord",
     "SavedView",
     "Standing",

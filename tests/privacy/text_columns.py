@@ -32,6 +32,7 @@ PERSONAL: dict[str, Personal] = {
         "erased; when it is removed",
     ),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
+    "pipeline_attachment.name": Personal("applicant", "applications.files", "erased"),
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
@@ -113,6 +114,8 @@ HASHES = frozenset(
     " applicants_privateemail.address applicants_privateemail.sealed"
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
+    " pipeline_attachment.holder pipeline_attachment.sha256 pipeline_attachment.storage_key"
+    " pipeline_removedobject.storage_key"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
     " pipeline_removedlog.head"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id"
@@ -138,6 +141,7 @@ CODES = frozenset(
     " django_content_type.app_label django_content_type.model django_migrations.app"
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
+    " pipeline_attachment.content_type pipeline_attachment.state"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job
+from pipeline.attachments.reads import attachments_cache_tag, read_attachments
 from pipeline.domain.permissions import Action
 from pipeline.line.removed_logs import removal_time
 from pipeline.models import DecisionNote, PendingDecision
@@ -52,14 +53,17 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
     job, emails = read_job(seen.application.job_id), read_newest_emails(application_id)
     decision = find_pending_decision(application_id)
     kept = read_annotations([application_id])[application_id]
-    contests = shown_contests(application_id, seen.now)
+    contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
     return live_page(
         request,
         "company/application.html",
         "company/_application.html",
-        build=lambda: _context(request, member, seen, job, emails, decision, kept, contests),
+        build=lambda: (
+            _context(request, member, seen, job, emails, decision, kept, contests)
+            | {"files": files}
+        ),
         tag=f"{job.seq}-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
-        f"-{kept.stamp}-{[each.is_overdue for each in contests]}",
+        f"-{kept.stamp}-{[each.is_overdue for each in contests]}-{attachments_cache_tag(files)}",
         jobs=[job.id],
     )
 

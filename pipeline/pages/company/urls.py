@@ -6,6 +6,7 @@ from pipeline.pages.company import (
     annotations,
     application,
     applications,
+    attachments,
     board,
     contests,
     decisions,
@@ -34,6 +35,16 @@ urlpatterns = [
     ),
     path("company/jobs/new/", jobs.new, name="new_job"),
     path("company/jobs/<uuid:job_id>/", board.show, name="board"),
+    path(
+        "company/applications/<uuid:application_id>/files/<uuid:attachment_id>/",
+        attachments.download,
+        name="attachment_file",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/files/<uuid:attachment_id>/view/",
+        attachments.show,
+        name="attachment",
+    ),
     path(
         "company/jobs/<uuid:job_id>/applications/",
         applications.index,
