@@ -33,6 +33,7 @@ WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that leave a place where it is, and what they leave as it was besides.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted a review", "PASS_ASKED": "asked to pass"}
+KEPT |= {"ANSWERED": "answered a question"}
 HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
 UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
@@ -279,6 +280,8 @@ class Line:
             yield "gave someone their place back although no one had asked for a review"
         elif event == "NOTED" and before.get("status") != "INACTIVE":
             yield "noted a review for someone who had not left"
+        elif event == "ANSWERED" and before.get("status") != now["status"]:
+            yield "answered a question and changed the status"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or a date until which no seat is wanted"
         elif event in KEPT and old != new:

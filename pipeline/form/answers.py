@@ -10,15 +10,24 @@ import hmac
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
+from pipeline.attachments.uploads import attach
 from pipeline.domain.errors import FormChanged, RequirementNotMet
 from pipeline.domain.states import ANSWERS
-from pipeline.form.questions import Answers, Question, check_answers, find_unmet
+from pipeline.form.questions import (
+    Answers,
+    AnswersRefused,
+    Kind,
+    Question,
+    check_answers,
+    find_unmet,
+)
 from pipeline.form.versions import questions_of
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
@@ -42,12 +51,15 @@ class Filled:
     """Form that was filled in: answers that fit the version `number`.
 
     `current` was the job's version when they were checked: it decides under the lock whether the
-    form has changed since.
+    form has changed since. `files`: the uploads that are answers, by the keys of their questions,
+    which `holder` sent.
     """
 
     number: int
     current: int
     answers: Answers
+    files: dict[str, list[UUID]] = field(default_factory=dict)
+    holder: bytes = b""
 
 
 def fill(
@@ -56,12 +68,14 @@ def fill(
     *,
     number: int | None = None,
     by_company: bool = False,
+    holder: bytes = b"",
 ) -> Filled | None:
     """Check answers to a job's form, and return them; None if there is no form, or none are given.
 
     `number`: the version that was shown; usually the current one. An earlier one will do if it asks
     the same. A company can leave questions out; the person has to answer those that are needed.
-    Raises FormChanged; AnswersRefused; and RequirementNotMet, which is counted unless the company
+    `holder`: who uploaded the files among them. Raises FormChanged; AnswersRefused; and
+    RequirementNotMet, which is counted unless the company
     submits the person.
     """
     current = job.form_version
@@ -80,7 +94,41 @@ def fill(
             count_refusal(job.id, unmet.key)
         assert unmet.must is not None  # noqa: S101  it has a condition
         raise RequirementNotMet(refusal=unmet.must.refusal, question=unmet.key)
-    return Filled(current if number is None else number, current, answers)
+    shown = current if number is None else number
+    return Filled(shown, current, answers, files_in(questions, answers), holder)
+
+
+def files_in(questions: Sequence[Question], answers: Answers) -> dict[str, list[UUID]]:
+    """Return the uploads among answers, by the keys of their questions. Raises AnswersRefused."""
+    found: dict[str, list[UUID]] = {}
+    for question in questions:
+        if question.kind is Kind.FILE and question.key in answers:
+            try:
+                found[question.key] = [UUID(each) for each in answers[question.key]]
+            except ValueError:
+                why = _("Send the ids of uploaded files.")
+                raise AnswersRefused({question.key: why}) from None
+    return found
+
+
+def question_id_of(job_id: UUID, key: str) -> UUID:
+    """Return the id by which the files of a question are known, the same in every version."""
+    return uuid5(job_id, key)
+
+
+def attach_files(job_id: UUID, application_id: UUID, filled: Filled) -> None:
+    """Attach the uploads among answers to an application, inside the caller's savepoint.
+
+    Raises the errors of `pipeline.attachments.uploads.attach`.
+    """
+    for key, upload_ids in filled.files.items():
+        attach(
+            upload_ids,
+            job_id=job_id,
+            application_id=application_id,
+            question_id=question_id_of(job_id, key),
+            holder=filled.holder,
+        )
 
 
 def _asks_same(job_id: UUID, number: int | None, current: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -32,7 +33,7 @@ from pipeline.form.answers import (
     logged,
     prepare,
 )
-from pipeline.form.questions import Question, check_answers, read_questions
+from pipeline.form.questions import Kind, Question, check_answers, read_questions
 from pipeline.form.versions import questions_of
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import line_transaction, lock_job_of
@@ -51,16 +52,23 @@ ANSWER_WITHIN = timedelta(days=60)
 def fill_later(job: HasForm, given: Mapping[str, Any], *, number: int | None = None) -> Filled:
     """Check the answers of a person who has applied, to the current form.
 
-    A condition on an answer is not looked at: it decides only who may apply. Raises FormChanged,
-    AnswersRefused, AnswersNotChangeable if the job has no form.
+    A condition on an answer is not looked at: it decides only who may apply. Files are added and
+    removed by themselves (`pipeline.attachments`). Raises FormChanged, AnswersRefused,
+    AnswersNotChangeable if the job has no form.
     """
     current = job.form_version
     if not current:
         raise AnswersNotChangeable(why=_("This job asks no questions."))
     if number not in (None, current):
         raise FormChanged(form_version=current)
-    answers = check_answers(questions_of(job.id, current), given)
+    answers = check_answers(written_questions(job), given)
     return Filled(current, current, answers)
+
+
+def written_questions(job: HasForm) -> list[Question]:
+    """Return the questions of a job's form but those for files."""
+    questions = questions_of(job.id, job.form_version)
+    return [each for each in questions if each.kind is not Kind.FILE]
 
 
 @line_transaction
@@ -77,6 +85,8 @@ def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> App
     if job.form_version != filled.current:
         raise FormChanged(form_version=job.form_version)
     last = GivenAnswers.objects.filter(application_id=application_id).order_by("-number").first()
+    if last:
+        filled = replace(filled, answers=filled.answers | _files_kept(job, last))
     if last and (last.form_number, last.answers) == (filled.number, filled.answers):
         return application
     number = last.number + 1 if last else 1
@@ -88,6 +98,13 @@ def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> App
     keep(job, row)
     write(job, commit=True)
     return application
+
+
+def _files_kept(job: LockedJob, last: GivenAnswers) -> dict[str, Any]:
+    """Return the files among earlier answers, as far as the form still asks for them."""
+    asked = questions_of(job.id, job.form_version)
+    keys = [each.key for each in asked if each.kind is Kind.FILE]
+    return {key: last.answers[key] for key in keys if key in last.answers}
 
 
 def _lock_to_answer(

@@ -18,6 +18,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from applicants.names import cleaned_name
 from applicants.texts import plain_text
@@ -197,8 +198,11 @@ class Question:
                 return f"{answer:,} {self.unit}".strip()
             case Kind.DATE:
                 return _shown_date(answer)
-            case Kind.CHOICES | Kind.FILE:
-                return ", ".join(map(str, answer))
+            case Kind.CHOICES:
+                return ", ".join(answer)
+            case Kind.FILE:
+                files = ngettext("{count} file", "{count} files", len(answer))
+                return files.format(count=len(answer))
         return str(answer)
 
     def show_must(self) -> str:

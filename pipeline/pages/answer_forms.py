@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from jobs.models import Job
+from pipeline.form.answers import question_id_of
 from pipeline.form.questions import (
     LINK_LENGTH,
     LONG_LENGTH,
@@ -20,6 +23,7 @@ from pipeline.form.questions import (
     Kind,
     Question,
 )
+from pipeline.pages.attachments import AttachmentsField
 
 PREFIX = "q_"
 # The value of the choice beside which people write their own answer.
@@ -104,12 +108,38 @@ class AnswerField(forms.Field):
         return answer
 
 
+class FilesField(AttachmentsField):
+    """Field for the files that answer a question."""
+
+    def __init__(self, question: Question, request: HttpRequest, job: Job) -> None:
+        super().__init__(
+            request,
+            job,
+            question_id=question_id_of(job.id, question.key),
+            most=question.file_count,
+            label=question.label,
+            help_text=question.help,
+            required=question.required,
+        )
+        self.question = question
+
+
 def add_questions(
-    form: forms.Form, questions: Sequence[Question], answers: Answers | None = None
+    form: forms.Form,
+    questions: Sequence[Question],
+    answers: Answers | None = None,
+    *,
+    sent_to: tuple[HttpRequest, Job] | None = None,
 ) -> None:
-    """Add a field for each question to a form, filled with answers that were given before."""
+    """Add a field for each question to a form, filled with answers that were given before.
+
+    `sent_to`: the request and the job with which files are uploaded; a preview has none.
+    """
     for question in questions:
         name = f"{PREFIX}{question.key}"
+        if question.kind is Kind.FILE and sent_to:
+            form.fields[name] = FilesField(question, *sent_to)
+            continue
         form.fields[name] = AnswerField(question)
         given = (answers or {}).get(question.key)
         if given is not None:
@@ -119,11 +149,14 @@ def add_questions(
 
 def answers_in(form: forms.Form) -> Answers:
     """Return the answers in a valid form, by the keys of their questions."""
-    return {
-        field.question.key: form.cleaned_data[name]
-        for name, field in form.fields.items()
-        if isinstance(field, AnswerField) and form.cleaned_data.get(name) is not None
-    }
+    found: Answers = {}
+    for name, each in form.fields.items():
+        given = form.cleaned_data.get(name)
+        if isinstance(each, FilesField) and given:
+            found[each.question.key] = [str(upload_id) for upload_id in given]
+        elif isinstance(each, AnswerField) and given is not None:
+            found[each.question.key] = given
+    return found
 
 
 def copy_errors(form: forms.Form, wrong: Mapping[str, str]) -> None:
@@ -192,5 +225,5 @@ _WIDGETS: dict[Kind, Any] = {
     Kind.YES_NO: _yes_no_widget,
     Kind.LINK: lambda question: forms.URLInput(attrs={"maxlength": LINK_LENGTH}),
     Kind.PHONE: lambda question: _text(PHONE_LENGTH, type="tel", autocomplete="tel"),
-    Kind.FILE: lambda question: forms.HiddenInput(),
+    Kind.FILE: lambda question: forms.FileInput(),
 }

@@ -28,7 +28,7 @@ from pipeline.domain.errors import (
     PersonErased,
 )
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.form.answers import Filled, keep, logged, prepare, refuse_changed_form
+from pipeline.form.answers import Filled, attach_files, keep, logged, prepare, refuse_changed_form
 from pipeline.line.admission import admit, admit_verified
 from pipeline.line.handover import Turn
 from pipeline.line.lock import (
@@ -254,8 +254,12 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     if filled or request.actor.kind is not ActorKind.COMPANY:
         refuse_changed_form(job, filled)
     given = filled and prepare_answers(taken_over, filled, new_id=application_id)
-    # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
-    with transaction.atomic() if request.reference else nullcontext():
+    # A refusal undoes the reference and the files, and nothing in the line: `admit` moves nobody
+    # before it.
+    has_files = filled and filled.files
+    with transaction.atomic() if request.reference or has_files else nullcontext():
+        if filled and given:
+            attach_files(job.id, given.application_id, filled)
         if request.reference:
             row = ApplicationReference(
                 application_id=taken_over or application_id,

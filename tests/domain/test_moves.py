@@ -58,6 +58,9 @@ WAITLIST                CLOSE_OUT    INACTIVE                CLOSED_OUT         
 PENDING_ACKNOWLEDGMENT  CLOSE_OUT    INACTIVE                CLOSED_OUT         JOB_CLOSED
 INACTIVE                CONTEST      INACTIVE                CONTESTED          -
 INACTIVE                ANSWER_CONTEST  INACTIVE             CONTEST_ANSWERED   -
+WAITLIST                CHANGE_ANSWERS  WAITLIST             ANSWERS_CHANGED    -
+ACTIVE                  CHANGE_ANSWERS  ACTIVE               ANSWERS_CHANGED    -
+ACTIVE                  ASK_QUESTION    ACTIVE               QUESTION_ASKED     -
 """
 ROWS = [[None if word == "-" else word for word in row.split()] for row in LEGAL.split("\n") if row]
 EXPECTED = {(status, move): tuple(rest) for status, move, *rest in ROWS}
@@ -73,7 +76,8 @@ WISHES = (Move.DEFER, Move.PREACCEPT, Move.ASK_PASS)
 # Moves of which one needs the other half of all applications.
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
 OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
-OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST"}
+OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST", "CHANGE_ANSWERS"}
+OF_VERIFIED |= {"ASK_QUESTION"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])

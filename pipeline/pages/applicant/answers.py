@@ -18,7 +18,6 @@ from pipeline.domain.errors import FormChanged, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.form import later
 from pipeline.form.answers import read_given, show
-from pipeline.form.versions import questions_of
 from pipeline.models import Application, ApplicationRow, GivenAnswers
 from pipeline.pages.access import for_signed_in_applicants, own_application
 from pipeline.pages.answer_forms import add_questions, answers_in
@@ -88,7 +87,7 @@ def change(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
 
 def _change_form(job: Job, last: GivenAnswers | None, data: Any) -> forms.Form:
     form = forms.Form(data)
-    add_questions(form, questions_of(job.id, job.form_version), last.answers if last else None)
+    add_questions(form, later.written_questions(job), last.answers if last else None)
     return form
 
 

@@ -25,15 +25,22 @@ from pipeline.domain.errors import (
     DrawFull,
     FormChanged,
     JobNotOpen,
+    LineError,
     RequirementNotMet,
+    TooManyAttachments,
+    UploadExpired,
+    UploadNotFound,
+    UploadNotReady,
+    UploadRefused,
 )
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.form.answers import fill
+from pipeline.form.answers import Filled, fill
 from pipeline.pages import rate_limits
 from pipeline.pages.access import current_applicant, current_member, public_job
 from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
 from pipeline.pages.applicant.sign_in import JOB
+from pipeline.pages.attachments import holder_of_browser
 from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.rate_limits import TooOften
 from pipeline.selectors.applications import find_live
@@ -48,7 +55,7 @@ from pipeline.wording.events import WELCOMES
 def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     """Add the person who submits the form to the job's line."""
     job, person = public_job(request, job_id), current_applicant(request)
-    form = openings.application_form(request, job, request.POST)
+    form = openings.application_form(request, job, request.POST, request.FILES)
     if job.is_test:
         messages.error(request, "In test mode, add people on the job’s page or with a test key.")
         return redirect("opening", job_id)
@@ -69,10 +76,10 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         rate_limits.count_request(request, "anonymous_apply")
         rate_limits.count_code(request, address)
         requester = Requester(handle, client_site(request))
-        filled = fill(job, answers_in(form), number=shown_version(request))
+        filled = _fill(request, job, form)
         facts = read_job_facts(job.id)
         apply_unverified(job=facts, name=name, email=address, requester=requester, filled=filled)
-    except (FormChanged, RequirementNotMet) as error:
+    except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, explain_refusal(error))
@@ -87,6 +94,8 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     return response
 
 
+# Files that cannot be attached any more, for example after an hour.
+OF_UPLOADS = (UploadExpired, UploadNotFound, UploadNotReady, UploadRefused, TooManyAttachments)
 CHANGED = gettext_lazy(
     "The company has changed its questions since you opened this page. Check your answers to the"
     " questions as they are now, and send them again. Nothing that you typed is lost."
@@ -99,17 +108,25 @@ def shown_version(request: HttpRequest) -> int:
     return int(shown) if shown.isdecimal() and len(shown) < 6 else 0
 
 
+def _fill(request: HttpRequest, job: Job, form: forms.Form) -> Filled | None:
+    """Return the answers of a valid form. Raises FormChanged, RequirementNotMet."""
+    holder = holder_of_browser(request) if job.form_version else b""
+    return fill(job, answers_in(form), number=shown_version(request), holder=holder)
+
+
 def _show_refused_answers(
-    request: HttpRequest, job: Job, form: forms.Form, error: FormChanged | RequirementNotMet
+    request: HttpRequest, job: Job, form: forms.Form, error: LineError
 ) -> HttpResponse:
     """Show the form again with what was typed, and the questions as they are now."""
     if isinstance(error, FormChanged):
         job = read_job(job.id)
-        form = openings.application_form(request, job, request.POST)
+        form = openings.application_form(request, job, request.POST, request.FILES)
         form.is_valid()
         form.add_error(None, str(CHANGED))
-    else:
+    elif isinstance(error, RequirementNotMet):
         form.add_error(f"{PREFIX}{error.facts['question']}", str(error))
+    else:
+        form.add_error(None, str(error))
     return openings.render_page(request, job, form, status=422)
 
 
@@ -121,11 +138,11 @@ def _submit_signed_in(
     if person.time_zone != (zone := get_current_timezone_name()):
         remember_time_zone(person.id, zone)  # before the email about it is written
     try:
-        filled = fill(job, answers_in(form), number=shown_version(request))
+        filled = _fill(request, job, form)
         created = join_line(
             job_id=job.id, applicant_id=person.id, name=name, actor=actor, filled=filled
         )
-    except (FormChanged, RequirementNotMet) as error:
+    except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except AlreadyApplied:
         messages.info(request, "You have already applied to this job. This is your application.")

@@ -92,17 +92,20 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
 
 
-def application_form(request: HttpRequest, job: Job, data: Any = None) -> forms.Form:
+def application_form(
+    request: HttpRequest, job: Job, data: Any = None, files: Any = None
+) -> forms.Form:
     """Return the form to apply with the job's questions. Signed-in applicants enter a name only."""
     person = current_applicant(request)
     form: forms.Form
     if person is None:
-        form = ApplyForm(data)
+        form = ApplyForm(data, files)
     elif data is not None:
-        form = NameForm(data)
+        form = NameForm(data, files)
     else:
         form = NameForm(initial={"name": person.name or my_latest_name(person.id)})
-    add_questions(form, questions_of(job.id, job.form_version))
+    questions = questions_of(job.id, job.form_version)
+    add_questions(form, questions, sent_to=(request, job))
     return form
 
 

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from applicants.addresses import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.policies import misses_left_under_policy
+from pipeline.api.auth import Caller, CompanyCaller, PersonCaller
 from pipeline.api.v1.fields import (
     Address,
     AnswerSet,
@@ -28,6 +29,7 @@ from pipeline.api.v1.fields import (
     declare_external_id,
 )
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
+from pipeline.attachments.uploads import holder_of
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     CHOSEN_REASONS,
@@ -369,14 +371,28 @@ def given_answers_out(given: LatestAnswers | GivenAnswers) -> GivenAnswersOut:
     }
 
 
-def fill_form(job: HasForm, given: Mapping[str, Any], *, by_company: bool = False) -> Filled | None:
+def fill_form(
+    job: HasForm, given: Mapping[str, Any], caller: Caller | None = None
+) -> Filled | None:
     """Return the answers in a body, checked against the job's form.
 
-    Raises FormChanged, RequirementNotMet, ValidationError.
+    `caller`: who is signed in, and may have uploaded the files among them. Raises FormChanged,
+    RequirementNotMet, ValidationError.
     """
-    number = given.get("form_version")
     with answers_as_fields("answers"):
-        return fill(job, given.get("answers"), number=number, by_company=by_company)
+        return fill(
+            job,
+            given.get("answers"),
+            number=given.get("form_version"),
+            by_company=isinstance(caller, CompanyCaller),
+            holder=_holder_of(caller),
+        )
+
+
+def _holder_of(caller: Caller | None) -> bytes:
+    if isinstance(caller, CompanyCaller):
+        return holder_of("company", caller.company_id)
+    return holder_of("person", caller.applicant_id) if isinstance(caller, PersonCaller) else b""
 
 
 @contextmanager

@@ -229,7 +229,7 @@ class JobApplications(JobApplicationList):
             actor=caller.actor,
             application_id=application_id,
             reference=read_reference(given),
-            filled=fill_form(job, given, by_company=isinstance(caller, CompanyCaller)),
+            filled=fill_form(job, given, caller),
         )
         facts = ApplicationFacts(
             id=application.id,
