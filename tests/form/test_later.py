@@ -131,7 +131,8 @@ def test_one_further_question_at_a_time_is_asked_and_answered_in_a_seat() -> Non
     first, second = factories.events(job_id)[-2:]
     assert [first.event, second.event] == ["QUESTION_ASKED", "ANSWERS_CHANGED"]
     assert first.data[QUESTION_ID] == second.data[QUESTION_ID] == str(asked.id)
-    assert answered.salt and answered.digest
+    assert answered.salt
+    assert answered.digest
     assert second.data[ANSWERS]["digest"] == digest_of(answered.salt, 0, "In May").hex()
     with pytest.raises(FurtherQuestionNotFound):
         later.answer(

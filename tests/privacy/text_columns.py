@@ -42,6 +42,21 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_applicationreference.metadata": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
+    "pipeline_givenanswers.answers": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_givenanswers.salt": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_givenanswers.digest": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_furtherquestion.question": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
+    "pipeline_furtherquestion.answer": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
+    "pipeline_furtherquestion.salt": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
+    "pipeline_furtherquestion.digest": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
     "pipeline_contest.text": Personal("applicant", "applications.asked_to_look_again", "erased"),
     "pipeline_contest.answer_text": Personal(
         "applicant", "applications.asked_to_look_again", "erased"
@@ -143,6 +158,8 @@ CODES = frozenset(
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " pipeline_attachment.content_type pipeline_attachment.state"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_formdraft.questions pipeline_formversion.questions pipeline_formrefusals.key"
+    " pipeline_jobtemplate.questions pipeline_importrefusal.detail"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"

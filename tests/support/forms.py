@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
+from pipeline.form import later
 from pipeline.form.answers import Filled, fill
 from pipeline.form.questions import Kind, Question, build_question
 from pipeline.form.versions import publish
+from pipeline.models import Application, FurtherQuestion
 from tests.support import factories
+from tests.support.callers import Caller, key_of, signed_in
+from tests.support.clock import database_now
 
 LICENCE = "This work needs a forklift licence."
 
@@ -54,3 +59,68 @@ def job_with(questions: Sequence[Question] = FIVE, **fields: Any) -> UUID:
 def filled(job_id: UUID, **answers: Any) -> Filled | None:
     """Answers to a job's current form, checked."""
     return fill(Job.objects.get(id=job_id), answers or FIVE_ANSWERS)
+
+
+def asked(person: Application, *, days: int = 3) -> FurtherQuestion:
+    """A further question to a person in review."""
+    return later.ask(
+        application_id=person.id,
+        question=question(Kind.LONG_TEXT, "further", label="When can you start?", required=True),
+        answer_by=database_now() + timedelta(days=days),
+        actor=factories.RECRUITER,
+    )
+
+
+def waiting_with_answers(**job: Any) -> Application:
+    """A person on the waitlist who has answered the five questions."""
+    job_id = job_with(capacity=1, **job)
+    factories.application(job_id, filled=filled(job_id))
+    return factories.application(job_id, filled=filled(job_id))
+
+
+def form_post() -> tuple[Caller, str, Any]:
+    """The company publishes a form."""
+    company = factories.company().id
+    body = {"questions": [{"kind": "SHORT_TEXT", "label": "Town"}]}
+    return key_of(company), f"/jobs/{factories.job(company_id=company)}/form", body
+
+
+def answers_post() -> tuple[Caller, str, Any]:
+    """A person who waits changes their answers."""
+    person = waiting_with_answers()
+    body = {"answers": FIVE_ANSWERS | {"town": "Rostock"}}
+    return signed_in(person.applicant), f"/applications/{person.id}/answers", body
+
+
+def question_post() -> tuple[Caller, str, Any]:
+    """The company asks one more question."""
+    company = factories.company().id
+    person = factories.application(factories.job(company_id=company))
+    until = (database_now() + timedelta(days=2)).isoformat()
+    body = {"question": {"kind": "YES_NO", "label": "Still interested?"}, "answer_by": until}
+    return key_of(company), f"/applications/{person.id}/further-questions", body
+
+
+def further_answer_post() -> tuple[Caller, str, Any]:
+    """The person answers it."""
+    person = factories.application(factories.job())
+    path = f"/applications/{person.id}/further-questions/{asked(person).id}/answer"
+    return signed_in(person.applicant), path, {"answer": "In May"}
+
+
+def question_withdrawal_post() -> tuple[Caller, str, Any]:
+    """The company withdraws it."""
+    company = factories.company().id
+    person = factories.application(factories.job(company_id=company))
+    path = f"/applications/{person.id}/further-questions/{asked(person).id}/withdraw"
+    return key_of(company), path, {}
+
+
+_FURTHER = "applications/<uuid:application_id>/further-questions"
+FORM_POSTS: dict[str, Callable[[], tuple[Caller, str, Any]]] = {
+    "jobs/<uuid:job_id>/form": form_post,
+    "applications/<uuid:application_id>/answers": answers_post,
+    _FURTHER: question_post,
+    f"{_FURTHER}/<uuid:question_id>/answer": further_answer_post,
+    f"{_FURTHER}/<uuid:question_id>/withdraw": question_withdrawal_post,
+}

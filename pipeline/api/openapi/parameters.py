@@ -264,4 +264,5 @@ PATHS = {
     "delivery_id": "The delivery's id.",
     "email_id": "The email's id.",
     "contest_id": "The id of the request to look again.",
+    "question_id": "The further question's id.",
 }

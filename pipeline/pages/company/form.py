@@ -324,14 +324,12 @@ def _edit(
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def add_question(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def add_question(request: HttpRequest, job_id: UUID, kind: str) -> HttpResponse:
     """Show the form for a new question of a kind, and add it at the end."""
     _member, job = own_job(request, job_id, Action.EDIT_FORM)
-    try:
-        kind = Kind(request.GET.get("kind", ""))
-    except ValueError:
-        return redirect("job_form", job_id=job_id)
-    form = QuestionForm(kind, request.POST or None)
+    if kind not in set(Kind):
+        raise Http404
+    form = QuestionForm(Kind(kind), request.POST or None)
     draft = read_draft(job)
     if form.is_valid():
         key = suggest_key(form.cleaned_data["label"], [each.key for each in draft.questions])

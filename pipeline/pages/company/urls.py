@@ -103,7 +103,7 @@ urlpatterns = [
     ),
     path("company/jobs/<uuid:job_id>/form/", form.show, name="job_form"),
     path("company/jobs/<uuid:job_id>/form/preview/", form.preview, name="form_preview"),
-    path("company/jobs/<uuid:job_id>/form/new/", form.add_question, name="add_question"),
+    path("company/jobs/<uuid:job_id>/form/new/<str:kind>/", form.add_question, name="add_question"),
     path(
         "company/jobs/<uuid:job_id>/form/questions/<str:key>/",
         form.edit_question,
