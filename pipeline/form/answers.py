@@ -171,8 +171,8 @@ def canonical_answers(number: int, answers: Any) -> bytes:
     return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def prepare(application_id: UUID, filled: Filled, *, number: int = 1) -> GivenAnswers:
-    """Return a row of answers, whose `seq` and time are still open."""
+def prepare(job_id: UUID, application_id: UUID, filled: Filled, *, number: int = 1) -> GivenAnswers:
+    """Return a row of answers to a job's form, whose `seq` and time are still open."""
     salt = os.urandom(SALT_BYTES)
     return GivenAnswers(
         application_id=application_id,
@@ -181,7 +181,14 @@ def prepare(application_id: UUID, filled: Filled, *, number: int = 1) -> GivenAn
         answers=filled.answers,
         salt=salt,
         digest=digest_of(salt, filled.number, filled.answers),
+        searched=_searched_text(questions_of(job_id, filled.current), filled.answers),
     )
+
+
+def _searched_text(questions: Sequence[Question], answers: Answers) -> str:
+    """Return the answers by which a search finds the person."""
+    found = (each.show(answers.get(each.key)) for each in questions if each.searchable)
+    return " ".join(filter(None, found))
 
 
 def logged(row: GivenAnswers) -> dict[str, Any]:

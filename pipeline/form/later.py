@@ -93,7 +93,7 @@ def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> App
     if number > MOST_CHANGES:
         why = _("You have already changed your answers {limit} times, which is the limit.")
         raise AnswersNotChangeable(why=why.format(limit=MOST_CHANGES))
-    row = prepare(application_id, filled, number=number)
+    row = prepare(job.id, application_id, filled, number=number)
     make_move(job, application, Move.CHANGE_ANSWERS, actor=actor, facts=logged(row))
     keep(job, row)
     write(job, commit=True)

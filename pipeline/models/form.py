@@ -72,6 +72,7 @@ class GivenAnswers(models.Model):
 
     Never changed: later answers are another row, with the next `number`. `seq` is the event that
     holds `digest`, which `salt` and the answers make (`pipeline.form.answers.digest_of`).
+    `searched`: the texts that a search for a name also finds (`pipeline.maintenance.name_index`).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -85,10 +86,29 @@ class GivenAnswers(models.Model):
     digest = models.BinaryField(max_length=32)
     seq = models.BigIntegerField()
     given_at = models.DateTimeField()
+    searched = models.TextField(blank=True, db_default="")
 
     class Meta:
         constraints = [
             models.UniqueConstraint("application", "number", name="answers_of_application")
+        ]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [
+            pgtrigger.Trigger(
+                name="forgets_words",
+                when=pgtrigger.After,
+                operation=pgtrigger.Delete,
+                condition=pgtrigger.Condition("OLD.searched <> ''"),
+                func="""
+                PERFORM pg_advisory_xact_lock(pipeline_names_turn());
+                DELETE FROM pipeline_nameword
+                WHERE company_id = (SELECT job.company_id FROM pipeline_application own
+                                    JOIN jobs_job job ON job.id = own.job_id
+                                    WHERE own.id = OLD.application_id)
+                  AND application_id = OLD.application_id
+                  AND word IN (SELECT pipeline_words(OLD.searched));
+                RETURN NULL;
+                """,
+            )
         ]
 
     def __str__(self) -> str:

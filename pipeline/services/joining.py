@@ -253,7 +253,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     filled = request.filled
     if filled or request.actor.kind is not ActorKind.COMPANY:
         refuse_changed_form(job, filled)
-    given = filled and prepare_answers(taken_over, filled, new_id=application_id)
+    given = filled and prepare_answers(job.id, taken_over, filled, new_id=application_id)
     # A refusal undoes the reference and the files, and nothing in the line: `admit` moves nobody
     # before it.
     has_files = filled and filled.files
@@ -286,13 +286,13 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
 
 
 def prepare_answers(
-    taken_over: UUID | None, filled: Filled, *, new_id: UUID | None = None
+    job_id: UUID, taken_over: UUID | None, filled: Filled, *, new_id: UUID | None = None
 ) -> GivenAnswers:
     """Return answers for a new application, or the next ones of the one that is taken over."""
     if taken_over is None:
-        return prepare(new_id or uuid7(), filled)
+        return prepare(job_id, new_id or uuid7(), filled)
     earlier = GivenAnswers.objects.filter(application_id=taken_over)
-    return prepare(taken_over, filled, number=1 + earlier.count())
+    return prepare(job_id, taken_over, filled, number=1 + earlier.count())
 
 
 _turns = Turns(_apply_all, kind="apply")

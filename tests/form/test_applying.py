@@ -20,8 +20,18 @@ from pipeline.form.answers import Filled, canonical_answers, digest_of, fill, re
 from pipeline.form.questions import AnswersRefused, Kind
 from pipeline.form.versions import publish, read_requirements
 from pipeline.line.event_log import chained_hash
-from pipeline.models import Application, Event, FormRefusals, FormVersion, GivenAnswers
+from pipeline.maintenance import name_index
+from pipeline.models import (
+    Application,
+    Event,
+    FormRefusals,
+    FormVersion,
+    GivenAnswers,
+    NameWord,
+)
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import read_job, read_job_facts
+from pipeline.selectors.people import search_names
 from pipeline.services.joining import apply, apply_unverified, verify_applications
 from tests.support import factories
 from tests.support.forms import (
@@ -221,3 +231,21 @@ def test_a_published_version_is_never_changed() -> None:
         FormVersion.objects.filter(job_id=job_id).update(number=2)
 
     assert Job.objects.get(id=job_id).form_version == 1
+
+
+def test_a_search_finds_answers_to_searchable_questions_alone_until_they_are_erased() -> None:
+    job_id = job_with(FIVE)
+    person = factories.applicant(name="Ann Berg")
+    factories.application(job_id, person, filled=filled(job_id, town="Greifswald", why="Wismar"))
+    company_id = read_job(job_id).company_id
+    name_index.update()
+
+    def found(words: str) -> list[str]:
+        rows = search_names(company_id, words, limit=10).rows
+        return [row.application.name for row in rows]
+
+    assert found("greifs") == found("Ann greifswald") == ["Ann Berg"]
+    assert found("Wismar") == []
+    erase_person(applicant_id=person.id)
+    assert found("greifs") == []
+    assert not NameWord.objects.filter(word__startswith="greif").exists()

@@ -45,6 +45,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_givenanswers.answers": Personal("applicant", "applications.answers", "erased"),
     "pipeline_givenanswers.salt": Personal("applicant", "applications.answers", "erased"),
     "pipeline_givenanswers.digest": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_givenanswers.searched": Personal("applicant", "applications.answers", "erased"),
     "pipeline_furtherquestion.question": Personal(
         "applicant", "applications.further_questions", "erased"
     ),

@@ -216,7 +216,7 @@ def _admit_row(
     try:
         filled = fill_row(job.form_version, questions_of(job.id, job.form_version), row)
         history = known.locked_person(applicant_id).history
-        given = filled and prepare_answers(history.unverified, filled)
+        given = filled and prepare_answers(job.id, history.unverified, filled)
         application = admit(
             job,
             history,

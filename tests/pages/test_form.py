@@ -14,13 +14,14 @@ from jobs.models import Company, JobStatus, Role
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of, read_draft
 from pipeline.models import Application, Attachment, FormRefusals, FurtherQuestion, GivenAnswers
-from pipeline.notifications.outbox import email_tasks
+from pipeline.notifications.applicants import Cause, send_email
 from pipeline.selectors.jobs import read_job
 from pipeline.services.jobs import keep_template
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
 from tests.support.documents import PDF
+from tests.support.documents import attachment_folder as attachment_folder
 from tests.support.forms import (
     FIVE,
     FIVE_ANSWERS,
@@ -302,11 +303,8 @@ def test_the_board_shows_the_marked_answers_and_no_others(company: Company) -> N
 
 
 def test_a_further_question_is_emailed_without_the_answer(company: Company) -> None:
-    assert email_tasks is not None
     seated = factories.application(factories.job(company_id=company.id))
     question_row = asked(seated)
-
-    from pipeline.notifications.applicants import Cause, send_email
 
     assert send_email(Cause(seated.id, question_row.seq)) == "SENT"
     letter = mail.outbox[-1]
