@@ -102,15 +102,18 @@ def edit(
     """
     if job.status == JobStatus.CLOSED:
         raise IllegalJobMove(status=job.status, verb="change its questions")
-    if not JobPosting.objects.select_for_update().filter(job_id=job.id).exists():
+    if not JobPosting.objects.filter(job_id=job.id).exists():
         raise JobNotFound
     before = read_draft(job)
     if before.revision != revision:
         raise StaleVersion
     questions = tuple(change(list(before.questions)))
     check_form(questions)
-    values = {"questions": [each.as_json() for each in questions], "revision": revision + 1}
-    FormDraft.objects.update_or_create(job_id=job.id, defaults=values)
+    FormDraft.objects.get_or_create(job_id=job.id)
+    shown = FormDraft.objects.filter(job_id=job.id, revision=revision)
+    stored = [each.as_json() for each in questions]
+    if not shown.update(questions=stored, revision=revision + 1, changed_at=Now()):
+        raise StaleVersion
     return read_draft(job)
 
 

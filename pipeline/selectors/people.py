@@ -182,7 +182,8 @@ def search_names(
     """Return a company's applications whose name has words beginning with all search words.
 
     Answers to searchable questions count as parts of the name. With a job, only its applications.
-    Case does not matter. In the order of the matched words, in two queries, or a few more where many names match only the rarest word.
+    Case does not matter. In the order of the matched words, in two queries, or a few more where
+    many names match only the rarest word.
     """
     matches: list[NamePlace] = []
     behind: NamePlace | None = after

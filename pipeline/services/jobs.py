@@ -94,10 +94,10 @@ def create_job(
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
-    `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
-    `draw_at`: until then people only join, and then their order is drawn by lot.
-    `reference`: the company's own `external_id` and `metadata`. `questions`: those of its form,
-    which is published at once. Raises DrawRefused, ExternalIdTaken and SandboxFull.
+    `job_id`: its id; if a job with that id exists, nothing happens. `draw_at`: until then people
+    only join, and then their order is drawn by lot. `reference`: the company's own `external_id`
+    and `metadata`. `questions`: its form, published at once. Raises DrawRefused, ExternalIdTaken
+    and SandboxFull.
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:

@@ -189,7 +189,9 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
         else:
             passes, waits = pair[1] == Move.PASS, pair[0] == Status.WAITLIST
             wishes = pair[1] in WISHES or (passes and not waits)
+            wishes = wishes or pair[1] == Move.CHANGE_ANSWERS
             actor = factories.owner_of(person) if wishes else SYSTEM
+            actor = factories.RECRUITER if pair[1] == Move.ASK_QUESTION else actor
             row.pass_next = pair[1] == Move.ASK_PASS or (passes and waits)
             if passes and waits:
                 make_move(job, row, Move.ASK_PASS, actor=factories.owner_of(person))

@@ -188,18 +188,14 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
         for number in range(3)
     ]
-    asked_for = [question(Kind.SHORT_TEXT, "town", in_summary=True)]
-    publish(job_id=job, questions=asked_for, actor=factories.RECRUITER)
-    given = filled(job, town=f"{MARKER} town")
+    given = _form(job)
     first, second, third = [factories.application(job, each, filled=given) for each in people]
-    FormRefusals.objects.create(job_id=job, key="town", refused=1)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
     update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
     tokens.issue(people[0])
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     acknowledge(application_id=first.id, actor=owner_of(first))
-    further = asked(first)
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
@@ -222,7 +218,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
-        "question_id": further.id,
+        "question_id": asked(first).id,
         "planned_id": planned(draft).id,
         "template_id": keep_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
@@ -233,6 +229,14 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _form(job: Any) -> Any:
+    """Publish a form that has refused someone, and return answers to it."""
+    questions = [question(Kind.SHORT_TEXT, "town", label=f"{MARKER} town", in_summary=True)]
+    publish(job_id=job, questions=questions, actor=factories.RECRUITER)
+    FormRefusals.objects.create(job_id=job, key="town", refused=1)
+    return filled(job, town=f"{MARKER} here")
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:

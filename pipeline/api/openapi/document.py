@@ -16,6 +16,9 @@ from pipeline.api.openapi import (
     fields,  # noqa: F401, its classes are found by being there
     webhooks,
 )
+from pipeline.api.openapi import (
+    form_fields as form_fields,  # importing it registers the fields
+)
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.examples import sample_value
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS

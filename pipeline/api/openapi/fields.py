@@ -20,16 +20,10 @@ from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
 from jobs.policies import Policy
+from pipeline.api.openapi import form_words
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.v1.fields import METADATA_KEY
 from pipeline.domain.place import PUBLISHED
-from pipeline.form.questions import (
-    KEY_LENGTH,
-    LONG_LENGTH,
-    MOST_CHOICES,
-    MOST_QUESTIONS,
-    SHORT_LENGTH,
-)
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 # Descriptions of the API's fields that mean something else in one type than in others.
@@ -37,7 +31,7 @@ from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 # Where a field of a type has another meaning than elsewhere. Empty: the type's own description
 # says it.
-OF_TYPES = {
+OF_TYPES = form_words.OF_TYPES | {
     "Application.position": "1 is the next in line; null outside the waitlist, until verified, in "
     "a job's list of applications, and in events.",
     "ActorRef.id": "Of COMPANY, the key or member; of APPLICANT, the person; null for SYSTEM.",
@@ -195,30 +189,6 @@ OF_TYPES = {
     "Contest.seq": "The event that asked.",
     "Contest.application_id": "The application that ended.",
     "Contest.text": "What the person wrote.",
-    "QuestionIn.key": "The question's name for programs. Without one, it is made from the label.",
-    "QuestionIn.must": "Without this answer nobody can apply.",
-    "Question.must": "Without this answer nobody can apply; null without such a condition.",
-    "Question.searchable": "Whether a search for a name also finds its words; null for the public.",
-    "Question.required": "Whether nobody can apply without an answer.",
-    "Must.answer": "The answer that is needed, of YES_NO.",
-    "Must.choices": "Of CHOICE, those that are enough; of CHOICES, those that are all needed.",
-    "MustIn.answer": "The answer that is needed, of YES_NO.",
-    "MustIn.choices": "Of CHOICE, those that are enough; of CHOICES, those that are all needed.",
-    "Answers.answers": "All versions, the last one first.",
-    "AnswersIn.answers": "Answers by the keys of the questions. They replace the earlier ones.",
-    "FurtherQuestion.answer": "What the person answered; null while it is open.",
-    "FurtherQuestion.asked_at": "When the company asked.",
-    "FurtherQuestion.answer_by": "The time by which the person is asked to answer.",
-    "FurtherQuestion.answered_at": "When the person answered; null while it is open.",
-    "FurtherQuestion.seq": "The event that asked.",
-    "FurtherQuestionIn.answer_by": "By when the person is asked to answer, at most 60 days ahead.",
-    "FurtherAnswerIn.answer": "The answer, of the question's kind.",
-    "Form.version": "The number of the version; 0 without questions.",
-    "Form.questions": "The questions in their order.",
-    "GivenAnswers.answers": "Answers by the keys of their questions.",
-    "GivenAnswers.number": "The number of these answers: 1 for the first.",
-    "Application.answers": "The last answers to the job's questions; null if there are none, or"
-    " unless expanded.",
     "ContestIn.text": "Why the company should look again, in the person's words.",
     "ContestAnswerIn.text": "What the applicant reads, also in the email. Not in the log.",
 }
@@ -227,7 +197,7 @@ OF_TYPES = {
 # Descriptions of the API's fields by their name alone.
 
 
-DESCRIPTIONS = {
+DESCRIPTIONS = form_words.DESCRIPTIONS | {
     "acknowledge_by": "The deadline for acknowledging the offered seat; null without an offer.",
     "acknowledge_first_seat": "Whether people must also acknowledge a seat that is free when"
     " they apply.",
@@ -290,32 +260,7 @@ DESCRIPTIONS = {
     "updated_at": "When the line, its texts or the company's own ids and texts last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
     **{name: field.notes.about for name, field in PUBLISHED.items()},
-    "answers": "Answers to the job's questions, by their keys.",
     "asked_at": "When the person asked.",
-    "choices": "The options.",
-    "file_count": "How many files an answer can have.",
-    "file_kinds": "The kinds of files that are taken; empty for all.",
-    "form_version": "The version of the job's form; 0: it asks nothing.",
-    "further_questions": "Questions that the company asked in review, the last one first.",
-    "given_at": "When they were given.",
-    "help": "A text below the question.",
-    "in_summary": "Whether the board shows the answer; null for the public.",
-    "is_current": "Whether people who apply now answer this version.",
-    "key": "Name for programs, the same in every version.",
-    "kind": "The kind of answer.",
-    "label": "The question.",
-    "maximum": "The largest answer: a number, or a date.",
-    "minimum": "The smallest answer: a number, or a date.",
-    "must": "Without this answer nobody can apply.",
-    "other": "Whether an answer of one's own can stand beside the options.",
-    "published_at": "When this version was published; null for version 0.",
-    "question": "The question.",
-    "questions": "The questions that people answer when they apply, in their order.",
-    "refusal": "The sentence for people who do not meet the condition.",
-    "required": "Whether nobody can apply without an answer.",
-    "searchable": "Whether a search for a name also finds its words.",
-    "unit": "The unit of a number.",
-    "withdrawn_at": "When the company withdrew it; null if it did not.",
     "answer": "What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the "
     "person was erased before. Null while it is open.",
     "answer_by": "The time by which the company must answer.",
@@ -509,60 +454,6 @@ class MetadataField(ObjectField):
             "maxProperties": METADATA_KEYS,
             "propertyNames": {"pattern": f"^{METADATA_KEY.pattern}$"},
             "additionalProperties": {"type": "string", "maxLength": METADATA_VALUE_LENGTH},
-        }
-
-
-_ANSWER: Schema = {
-    "anyOf": [
-        {"type": "string", "maxLength": LONG_LENGTH},
-        {"type": "number"},
-        {"type": "boolean"},
-        {
-            "type": "array",
-            "items": {"type": "string", "maxLength": SHORT_LENGTH},
-            "maxItems": MOST_CHOICES + 1,
-        },
-        {"type": "null"},
-    ]
-}
-
-
-class AnswerSetField(ObjectField):
-    """Answers by the keys of their questions."""
-
-    target_class = "pipeline.api.v1.fields.AnswerSet"
-    priority = 1
-
-    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
-        """Return the field's schema, with its bounds."""
-        return super().map_serializer_field(auto_schema, direction) | {
-            "maxProperties": MOST_QUESTIONS,
-            "propertyNames": {"maxLength": KEY_LENGTH},
-            "additionalProperties": _ANSWER,
-        }
-
-
-class AnswerValueField(OurField):
-    """An answer of any kind."""
-
-    target_class = "pipeline.api.v1.fields.AnswerValue"
-    priority = 1
-
-    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
-        """Return the field's schema."""
-        return dict(_ANSWER)
-
-
-class BoundField(OurField):
-    """A number, or a date."""
-
-    target_class = "pipeline.api.v1.fields.Bound"
-    priority = 1
-
-    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
-        """Return the field's schema."""
-        return {
-            "anyOf": [{"type": "number"}, {"type": "string", "maxLength": 10}, {"type": "null"}]
         }
 
 
