@@ -180,6 +180,7 @@ def test_a_job_made_from_a_template_has_its_form(company: Company) -> None:
     assert questions_of(job.id, 1) == FIVE
 
 
+@pytest.mark.usefixtures("mail_at_once")
 def test_a_stranger_applies_with_answers_and_proves_the_address(visitor: Client) -> None:
     job_id = job_with(FIVE)
 
