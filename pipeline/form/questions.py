@@ -20,8 +20,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from applicants.names import cleaned_name
-from applicants.texts import plain_text
+from applicants.texts import cleaned_name, plain_text
 
 MOST_QUESTIONS, MOST_CHOICES, MOST_FILES, MOST_IN_SUMMARY = 30, 50, 5, 2
 SHORT_LENGTH, LONG_LENGTH, LINK_LENGTH, PHONE_LENGTH = 200, 10_000, 500, 40

@@ -6,27 +6,17 @@ from pipeline.api.openapi.views import DocsView, DocumentView, IndexView
 from pipeline.api.v1 import (
     api_keys,
     applicants,
-    auth,
     companies,
     events,
-    idle_seats,
     line,
     reports,
-    requests,
-    sandbox,
     schedules,
     webhooks,
 )
-from pipeline.api.v1 import events as changes
-from pipeline.api.v1 import events as timelines
-from pipeline.api.v1.applications import answers, import_file, receipts, review, wishes
-from pipeline.api.v1.applications import views as application_lists
+from pipeline.api.v1.applications import answers, import_file, receipts, review
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.jobs import facts, form
-from pipeline.api.v1.jobs import facts as forecast
-from pipeline.api.v1.jobs import facts as planned_seats
 from pipeline.api.v1.jobs import views as jobs
-from pipeline.api.v1.tasks import views
 from pipeline.api.v1.tasks import views as tasks
 
 _FURTHER = "applications/<uuid:application_id>/further-questions/<uuid:question_id>"
@@ -48,19 +38,19 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/queue", line.LineQueue.as_view()),
     path("jobs/<uuid:job_id>/summary", facts.JobSummary.as_view()),
     path("jobs/<uuid:job_id>/facts", facts.FactsOfJob.as_view()),
-    path("jobs/<uuid:job_id>/planned-seats", planned_seats.PlannedSeatsOfJob.as_view()),
+    path("jobs/<uuid:job_id>/planned-seats", facts.PlannedSeatsOfJob.as_view()),
     path(
         "jobs/<uuid:job_id>/planned-seats/<uuid:planned_id>",
-        planned_seats.PlannedSeatsDetail.as_view(),
+        facts.PlannedSeatsDetail.as_view(),
     ),
-    path("jobs/<uuid:job_id>/idle-seats", idle_seats.IdleSeatsOfJob.as_view()),
+    path("jobs/<uuid:job_id>/idle-seats", facts.IdleSeatsOfJob.as_view()),
     path("jobs/<uuid:job_id>/reports", reports.JobReports.as_view()),
     path("jobs/<uuid:job_id>/reports/<str:week>", reports.OneJobReport.as_view()),
-    path("jobs/<uuid:job_id>/forecast", forecast.ForecastOfJob.as_view()),
+    path("jobs/<uuid:job_id>/forecast", facts.ForecastOfJob.as_view()),
     path("jobs/<uuid:job_id>/events", line.LineEvents.as_view()),
     path("jobs/<uuid:job_id>/replay", line.LineReplay.as_view()),
     path("jobs/<uuid:job_id>/verify", line.LineVerify.as_view()),
-    path("applications", application_lists.ApplicationList.as_view()),
+    path("applications", applications.ApplicationList.as_view()),
     path(
         "applications/<uuid:application_id>",
         applications.OneApplication.as_view(),
@@ -70,10 +60,10 @@ urlpatterns = [
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", review.RemovalDecision.as_view()),
-    path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
-    path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
-    path("applications/<uuid:application_id>/pass", wishes.PassOffer.as_view()),
-    path("applications/<uuid:application_id>/pass-next", wishes.PassNext.as_view()),
+    path("applications/<uuid:application_id>/defer", applications.Defer.as_view()),
+    path("applications/<uuid:application_id>/preaccept", applications.Preaccept.as_view()),
+    path("applications/<uuid:application_id>/pass", applications.PassOffer.as_view()),
+    path("applications/<uuid:application_id>/pass-next", applications.PassNext.as_view()),
     path("applications/<uuid:application_id>/answers", answers.Answers.as_view()),
     path(
         "applications/<uuid:application_id>/further-questions", answers.FurtherQuestions.as_view()
@@ -92,40 +82,40 @@ urlpatterns = [
         "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again",
         review.SendEmailAgain.as_view(),
     ),
-    path("applications/<uuid:application_id>/timeline", timelines.TimelineOfApplication.as_view()),
+    path("applications/<uuid:application_id>/timeline", events.TimelineOfApplication.as_view()),
     path("applications/<uuid:application_id>/receipt", receipts.ApplicationReceipt.as_view()),
     path("applications/<uuid:application_id>/log", receipts.ApplicationReceiptLog.as_view()),
     path("applicants", applicants.Applicants.as_view()),
-    path("applicants/<uuid:applicant_id>/timeline", timelines.TimelineOfApplicant.as_view()),
+    path("applicants/<uuid:applicant_id>/timeline", events.TimelineOfApplicant.as_view()),
     path("applicants/<uuid:applicant_id>", applicants.OneApplicant.as_view()),
     path(
         "applicants/<uuid:applicant_id>/applications", applicants.ApplicationsOfApplicant.as_view()
     ),
     path("applicants/<uuid:applicant_id>/tokens", applicants.ApplicantTokens.as_view()),
-    path("auth/code", auth.SignInCode.as_view()),
-    path("auth/token", auth.SignInToken.as_view()),
+    path("auth/code", applicants.SignInCode.as_view()),
+    path("auth/token", applicants.SignInToken.as_view()),
     path("api-keys", api_keys.ApiKeys.as_view()),
     path("api-keys/<uuid:key_id>", api_keys.OneApiKey.as_view()),
     path("api-keys/<uuid:key_id>/revoke", api_keys.RevokeApiKey.as_view()),
-    path("api-keys/<uuid:key_id>/requests", requests.RequestsOfApiKey.as_view()),
+    path("api-keys/<uuid:key_id>/requests", api_keys.RequestsOfApiKey.as_view()),
     path("events", events.EventFeed.as_view()),
-    path("changes", changes.ChangeFeed.as_view()),
+    path("changes", events.ChangeFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
     path("tasks/batch", tasks.TaskBatch.as_view()),
     path("tasks/stats", tasks.TaskStats.as_view()),
-    path("tasks/dead", views.DeadLetters.as_view()),
-    path("tasks/dead/replay", views.ReplayDeadLetters.as_view()),
+    path("tasks/dead", tasks.DeadLetters.as_view()),
+    path("tasks/dead/replay", tasks.ReplayDeadLetters.as_view()),
     path("tasks/<uuid:task_id>", tasks.OneTask.as_view(), name="api_task"),
     path("tasks/<uuid:task_id>/cancel", tasks.CancelTask.as_view()),
     path("tasks/<uuid:task_id>/events", tasks.EventsOfTask.as_view()),
-    path("tasks/<uuid:task_id>/replay", views.ReplayDeadLetter.as_view()),
-    path("tasks/<uuid:task_id>/discard", views.DiscardDeadLetter.as_view()),
-    path("tasks/<uuid:task_id>/refused-rows", views.RefusedRowsFile.as_view()),
-    path("tasks/<uuid:task_id>/rows", views.ImportedRows.as_view()),
-    path("files/<uuid:file_id>", views.OneTaskFile.as_view()),
-    path("task-types", views.TaskTypes.as_view()),
-    path("task-types/<str:type_key>/pause", views.PauseTaskType.as_view()),
-    path("task-types/<str:type_key>/resume", views.ResumeTaskType.as_view()),
+    path("tasks/<uuid:task_id>/replay", tasks.ReplayDeadLetter.as_view()),
+    path("tasks/<uuid:task_id>/discard", tasks.DiscardDeadLetter.as_view()),
+    path("tasks/<uuid:task_id>/refused-rows", tasks.RefusedRowsFile.as_view()),
+    path("tasks/<uuid:task_id>/rows", tasks.ImportedRows.as_view()),
+    path("files/<uuid:file_id>", tasks.OneTaskFile.as_view()),
+    path("task-types", tasks.TaskTypes.as_view()),
+    path("task-types/<str:type_key>/pause", tasks.PauseTaskType.as_view()),
+    path("task-types/<str:type_key>/resume", tasks.ResumeTaskType.as_view()),
     path("schedules", schedules.Schedules.as_view()),
     path("schedules/<uuid:schedule_id>", schedules.OneSchedule.as_view()),
     path("webhooks", webhooks.Webhooks.as_view()),
@@ -136,12 +126,12 @@ urlpatterns = [
     path(f"{_DELIVERIES}/redeliver", webhooks.RedeliverFailed.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>", webhooks.OneDelivery.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>/redeliver", webhooks.Redeliver.as_view()),
-    path("test/clock", sandbox.SandboxClock.as_view()),
-    path("test/reset", sandbox.ResetSandbox.as_view()),
-    path("test/clock/advance", sandbox.AdvanceSandboxClock.as_view()),
+    path("test/clock", companies.SandboxClock.as_view()),
+    path("test/reset", companies.ResetSandbox.as_view()),
+    path("test/clock/advance", companies.AdvanceSandboxClock.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
-    path("companies/me/idle-seats", idle_seats.IdleSeatsOfCompany.as_view()),
-    path("companies/me/requests", requests.OwnRequests.as_view()),
+    path("companies/me/idle-seats", facts.IdleSeatsOfCompany.as_view()),
+    path("companies/me/requests", api_keys.OwnRequests.as_view()),
     path("me", applicants.SignedInApplicant.as_view()),
     path("me/applications", applicants.SignedInApplicantApplications.as_view()),
 ]

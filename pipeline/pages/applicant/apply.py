@@ -17,7 +17,7 @@ from applicants import browser
 from applicants.browser import remember_address
 from applicants.codes import Requester
 from applicants.models import Applicant
-from applicants.preferences import remember_time_zone
+from applicants.people import remember_time_zone
 from jobs.models import Job
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -35,14 +35,14 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.form.answers import Filled, fill
-from pipeline.pages import rate_limits
+from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, current_member, public_job
 from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.attachments import holder_of_browser
 from pipeline.pages.error_messages import explain_refusal
-from pipeline.pages.rate_limits import TooOften
+from pipeline.pages.limits import TooOften
 from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job, read_job_facts
 from pipeline.services.joining import apply as join_line
@@ -73,8 +73,8 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         browser.new_handle(),
     )
     try:
-        rate_limits.count_request(request, "anonymous_apply")
-        rate_limits.count_code(request, address)
+        limits.count_request(request, "anonymous_apply")
+        limits.count_code(request, address)
         requester = Requester(handle, client_site(request))
         filled = _fill(request, job, form)
         facts = read_job_facts(job.id)

@@ -1,4 +1,4 @@
-"""The list of open jobs, and the page of one job with its form to apply."""
+"""The list of open jobs, and the page of one job, where people apply."""
 
 from __future__ import annotations
 
