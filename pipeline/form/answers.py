@@ -209,15 +209,6 @@ def _event_of(job: LockedJob, application_id: UUID) -> LogEntry:
     return next(each for each in own if ANSWERS in each.data)
 
 
-def refuse_changed_form(job: LockedJob, filled: Filled | None) -> None:
-    """Refuse answers if the form of a locked job has changed since they were checked.
-
-    Raises FormChanged.
-    """
-    if job.form_version != (filled.current if filled else 0):
-        raise FormChanged(form_version=job.form_version)
-
-
 # Reads of answers.
 
 

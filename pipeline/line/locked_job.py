@@ -198,6 +198,7 @@ class LockedJob(LineCounters):
         """Forget the changes that are now in the database."""
         self.created.clear()
         self.changed.clear()
-        self.answers.clear()
+        if self.answers:
+            self.answers.clear()
         self.entries.clear()
         self.announced_due_at = self.next_due_at

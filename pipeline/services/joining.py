@@ -22,13 +22,14 @@ from pipeline.domain.errors import (
     AlreadyDecided,
     ApplicantNotFound,
     ExternalIdTaken,
+    FormChanged,
     IllegalMove,
     JobNotOpen,
     LineError,
     PersonErased,
 )
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.form.answers import Filled, attach_files, keep, logged, prepare, refuse_changed_form
+from pipeline.form.answers import Filled, attach_files, keep, logged, prepare
 from pipeline.line.admission import admit, admit_verified
 from pipeline.line.handover import Turn
 from pipeline.line.lock import (
@@ -251,8 +252,9 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     application_id = request.application_id or uuid7()
     taken_over = person.history.unverified if request.verified else None
     filled = request.filled
-    if filled or request.actor.kind is not ActorKind.COMPANY:
-        refuse_changed_form(job, filled)
+    is_checked = filled or request.actor.kind is not ActorKind.COMPANY
+    if is_checked and job.form_version != (filled.current if filled else 0):
+        raise FormChanged(form_version=job.form_version)
     given = filled and prepare_answers(job.id, taken_over, filled, new_id=application_id)
     # A refusal undoes the reference and the files, and nothing in the line: `admit` moves nobody
     # before it.
