@@ -37,6 +37,7 @@ BENCHMARKS = (
     Benchmark("side_by_side", "--rounds 1 --seconds 2 --waiting 300 --connections 8"),
     Benchmark("frame", "--rounds 1 --requests 30"),
     Benchmark("apply_floor", "--rounds 1 --seconds 2"),
+    Benchmark("answers", "--rounds 1 --people 50"),
     Benchmark("order", "--processes 2 --rates 100 --shares --seconds 2"),
     Benchmark("overdue", "--rounds 1 --seats 100", "--rounds 3"),
     Benchmark("held_snapshot", "--minutes 0.1 --tasks 50 --changes 20"),

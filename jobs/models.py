@@ -258,6 +258,8 @@ class Job(LineCounters, models.Model):
     is_test = models.BooleanField(default=False, db_default=False)
     clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
     policy_version = models.IntegerField(default=1)
+    # The current form that people answer when they apply; 0: none.
+    form_version = models.IntegerField(default=0, db_default=0)
     acknowledgment_window_seconds = models.IntegerField()
     acknowledge_first_seat = models.BooleanField()
     penalty_places = models.IntegerField()

@@ -39,6 +39,7 @@ class PipelineConfig(AppConfig):
     @staticmethod
     def schedule_upkeep(**_: Any) -> None:
         """Schedule the site's regular tasks in every migrated database."""
+        from pipeline.attachments.tasks import ensure_tidying
         from pipeline.audit.task import ensure_anchoring, ensure_archiving
         from pipeline.figures.forecast import ensure_forecasting
         from pipeline.maintenance.expired_rows import ensure_expiry
@@ -48,6 +49,7 @@ class PipelineConfig(AppConfig):
         from pipeline.webhooks.task import ensure_upkeep
 
         ensure_expiry()
+        ensure_tidying()
         ensure_anchoring()
         ensure_archiving()
         ensure_end_of_retention()

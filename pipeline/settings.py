@@ -9,7 +9,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import env, keys
+from pipeline.config import attachments, env, keys
 from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.logging import configure_logging, start_error_reports
 from pipeline.database.cluster import Cluster
@@ -148,6 +148,7 @@ STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not env.STATIC_FILES_COLLECTED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "attachments": attachments.parse_storage(env.ATTACHMENT_STORAGE),
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if env.TESTING
@@ -265,6 +266,13 @@ THROTTLE_RATES = env.throttle_rates()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
+ATTACHMENT_BYTES = env.ATTACHMENT_BYTES
+ATTACHMENTS_PER_APPLICATION = env.ATTACHMENTS_PER_APPLICATION
+ATTACHMENT_BYTES_PER_COMPANY = env.ATTACHMENT_BYTES_PER_COMPANY
+ATTACHMENT_REMOVALS_FILE = env.ATTACHMENT_REMOVALS_FILE
+CLAMAV_ADDRESS = attachments.parse_scanner(env.CLAMAV_ADDRESS)
+# Files of forms are parsed on disk, like the bodies they come in.
+FILE_UPLOAD_MAX_MEMORY_SIZE = 262_144
 DEMO_TASKS = env.DEMO_TASKS
 WEBHOOK_ALLOW_PRIVATE = env.WEBHOOK_ALLOW_PRIVATE
 PREPARED_STATEMENTS = env.PREPARED_STATEMENTS

@@ -1,5 +1,6 @@
 """Task handlers of this app, imported here so that the engine registers their types."""
 
+from pipeline.attachments import tasks as attachments
 from pipeline.audit import task as audit
 from pipeline.figures import forecast, reports
 from pipeline.figures.whatif import run as whatif
@@ -14,6 +15,7 @@ from pipeline.review import decisions
 from pipeline.webhooks import task as webhooks
 
 __all__ = [
+    "attachments",
     "audit",
     "company_emails",
     "decisions",

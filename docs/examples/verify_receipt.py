@@ -33,6 +33,7 @@ WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that leave a place where it is, and what they leave as it was besides.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted a review", "PASS_ASKED": "asked to pass"}
+KEPT |= {"ANSWERED": "answered a question"}
 HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
 UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
@@ -277,8 +278,8 @@ class Line:
             yield "gave back a place that this person never held"
         elif event == "REINSTATED" and before.get("event") == "LEFT":
             yield "gave someone their place back although no one had asked for a review"
-        elif event == "NOTED" and before.get("status") != "INACTIVE":
-            yield "noted a review for someone who had not left"
+        elif reason := self.false_note(event, before, now):
+            yield reason
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or a date until which no seat is wanted"
         elif event in KEPT and old != new:
@@ -286,6 +287,14 @@ class Line:
         joins = now["status"] == WAITING and event not in ("REINSTATED", "PASSED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):
             yield f"let someone into the line at {new}, ahead of its end"
+
+    def false_note(self, event: str, before: Facts, now: Facts) -> str:
+        """Return what no rule allows about an event that moves nobody."""
+        if event == "NOTED" and before.get("status") != "INACTIVE":
+            return "noted a review for someone who had not left"
+        if event == "ANSWERED" and before.get("status") != now["status"]:
+            return "answered a question and changed the status"
+        return ""
 
     def false_turns(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
         """Say what no rule allows about a miss or a passed turn."""

@@ -167,8 +167,11 @@ NOT_FOUND = ProblemType(
         line.ApplicantNotFound,
         line.EmailNotFound,
         line.ContestNotFound,
+        line.FurtherQuestionNotFound,
         line.NoSuchMoment,
         line.StoredFileNotFound,
+        line.UploadNotFound,
+        line.AttachmentNotFound,
         line.ScheduleNotFound,
         line.TaskTypeNotFound,
         line.PlannedSeatsNotFound,
@@ -230,6 +233,8 @@ INVALID_TRANSITION = ProblemType(
         line.ImportUndoTooLate,
         line.ReviewOver,
         line.WebhookOff,
+        line.UploadNotReady,
+        line.AttachmentsFixed,
         tasks.WrongStatus,
     ),
 )
@@ -296,6 +301,40 @@ CONTEST_ANSWERED = ProblemType(
     about="this request to look again has already been answered",
     remedy="Read the answer. It cannot be changed.",
     raised_as=(line.ContestAnswered,),
+)
+FORM_CHANGED = ProblemType(
+    status=409,
+    code="FORM_CHANGED",
+    title="The questions have changed",
+    about="`form_version` is not the job's current version, or the company has published another "
+    "one meanwhile, which asks something else",
+    remedy="Read the job: it has the current `questions` and `form_version`. Answer those.",
+    raised_as=(line.FormChanged,),
+)
+REQUIREMENT_NOT_MET = ProblemType(
+    status=409,
+    code="REQUIREMENT_NOT_MET",
+    title="An answer rules the application out",
+    about="the answer to a question with a `must` is another one than the job needs; `detail` is "
+    "the company's own sentence",
+    remedy="The person cannot apply with this answer. Nothing was stored but the number of such "
+    "refusals.",
+    raised_as=(line.RequirementNotMet,),
+)
+ANSWERS_NOT_CHANGEABLE = ProblemType(
+    status=409,
+    code="ANSWERS_NOT_CHANGEABLE",
+    about="the job asks no questions, or the answers were changed 20 times; `detail` says which",
+    remedy="The last answers stand.",
+    raised_as=(line.AnswersNotChangeable,),
+)
+QUESTION_NOT_ASKABLE = ProblemType(
+    status=409,
+    code="QUESTION_NOT_ASKABLE",
+    about="a further question to the person is still open, 20 were asked, or `answer_by` is not in "
+    "the next 60 days; `detail` says which",
+    remedy="Wait for the answer, or withdraw the open question.",
+    raised_as=(line.QuestionNotAskable,),
 )
 EMAIL_NOT_REPEATABLE = ProblemType(
     status=409,
@@ -364,9 +403,10 @@ FILES_FULL = ProblemType(
     status=409,
     code="FILES_FULL",
     title="No room for more files",
-    about="the company's waiting imports and downloads have reached their limit in bytes",
-    remedy="Wait until imports have ended or files have expired.",
-    raised_as=(line.FilesFull,),
+    about="the company's waiting imports and downloads, or the files of its applicants, have "
+    "reached their limit in bytes",
+    remedy="Wait until imports have ended or files have expired; remove files of applicants.",
+    raised_as=(line.FilesFull, line.AttachmentsFull),
 )
 CLOCK_MOVING = ProblemType(
     status=409,
@@ -408,13 +448,15 @@ LIMIT_REACHED = ProblemType(
     status=409,
     code="LIMIT_REACHED",
     about="the company has no room for another schedule or webhook endpoint, the job has its "
-    "maximum number of seat plans, or its draw by lot takes no more people",
+    "maximum number of seat plans, its draw by lot takes no more people, or the application has "
+    "its maximum number of files",
     remedy="Delete one that is not needed; apply to the job after its draw.",
     raised_as=(
         line.DrawFull,
         line.DrawFullOfUnverified,
         line.TooManyAnnotations,
         line.TooManyCriteria,
+        line.TooManyAttachments,
         line.TooManyPlannedSeats,
         line.TooManyWebhooks,
         "pipeline.work.start.TooManySchedules",
@@ -444,12 +486,23 @@ PRECONDITION_FAILED = ProblemType(
     "change.",
     raised_as=(line.StaleVersion, "pipeline.api.problems.PreconditionFailed"),
 )
+UPLOAD_EXPIRED = ProblemType(
+    status=410,
+    code="UPLOAD_EXPIRED",
+    about="no application took the upload within an hour",
+    remedy="Upload the file again.",
+    raised_as=(line.UploadExpired,),
+)
 PAYLOAD_TOO_LARGE = ProblemType(
     status=413,
     code="PAYLOAD_TOO_LARGE",
     about="the body is over one megabyte (a file: 16), or a task's payload over 64 KB",
     remedy="Send less, or several requests.",
-    raised_as=(tasks.PayloadTooLarge, "pipeline.api.problems.PayloadTooLarge"),
+    raised_as=(
+        line.AttachmentTooLarge,
+        tasks.PayloadTooLarge,
+        "pipeline.api.problems.PayloadTooLarge",
+    ),
 )
 UNSUPPORTED_MEDIA_TYPE = ProblemType(
     status=415,
@@ -457,6 +510,14 @@ UNSUPPORTED_MEDIA_TYPE = ProblemType(
     about="the body is not `application/json` (a file: `text/csv` or a form)",
     remedy="Send the header `Content-Type`.",
     raised_as=("rest_framework.exceptions.UnsupportedMediaType",),
+)
+FILE_NOT_ACCEPTED = ProblemType(
+    status=422,
+    code="FILE_NOT_ACCEPTED",
+    about="the content of the file is of a kind that is not accepted, or did not pass the malware "
+    "scan; `detail` says which",
+    remedy="Send a PDF, DOC, DOCX, ODT, RTF or TXT file, or a JPEG or PNG picture.",
+    raised_as=(line.FileKindRefused, line.UploadRefused),
 )
 IDEMPOTENCY_KEY_REUSED = ProblemType(
     status=422,

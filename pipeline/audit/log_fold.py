@@ -49,7 +49,9 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset(("ACKNOWLEDGED", "CONTESTED", "PASSED", "WITHDRAWN", *WISHED))
+_THROUGH_KEYS = frozenset(
+    ("ACKNOWLEDGED", "ANSWERS_CHANGED", "CONTESTED", "PASSED", "WITHDRAWN", *WISHED)
+)
 
 # People who come into the line by these stand behind everyone in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))

@@ -31,7 +31,7 @@ from pipeline.domain import draw
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.domain.place import PLACE
-from pipeline.domain.states import EventType
+from pipeline.domain.states import OF_ANSWERS, EventType
 from pipeline.line import removed_logs
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event, ReceiptKey
@@ -49,8 +49,15 @@ SHOWN = frozenset(
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
-# One word for requests to look again and their answers, which do not concern the order.
-NOTED = "NOTED"
+# One word for requests to look again and their answers, and one for answers to questions: neither
+# concerns the order.
+NOTED, ANSWERED = "NOTED", "ANSWERED"
+
+_WORDS: dict[str, str] = {
+    **dict.fromkeys(_DECISIONS, LEFT),
+    **dict.fromkeys(OF_CONTESTS, NOTED),
+    **dict.fromkeys(OF_ANSWERS, ANSWERED),
+}
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"
 
@@ -90,10 +97,10 @@ def extended_opaque_digest(digest: bytes, row: dict[str, Any]) -> bytes:
 
 
 def _opaque_row(job_id: UUID, event: _LoggedEvent) -> dict[str, Any]:
-    shown = LEFT if event.event in _DECISIONS else event.event
+    shown = _WORDS.get(event.event, event.event)
     row: dict[str, Any] = {
         "seq": event.seq,
-        "event": NOTED if event.event in OF_CONTESTS else shown,
+        "event": shown,
         "application": event.application_id and draw.opaque_id(job_id, event.application_id),
         "from_status": event.from_status,
         "to_status": event.to_status,

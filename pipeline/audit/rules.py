@@ -29,6 +29,7 @@ from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
     DEFER_WITHIN,
+    OF_ANSWERS,
     ActorKind,
     EventType,
     Status,
@@ -196,6 +197,8 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     if event.event == EventType.PLACED:
         placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
+    if event.event in OF_ANSWERS:
+        return _answers_fault(event, held, before)
     stood = before if place.status is Status.WAITLIST else PlaceState()  # wishes end with the wait
     for name in WISHES:
         if name != "pass_next" and getattr(held, name) != getattr(stood, name):
@@ -203,6 +206,13 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     if before.not_before and place.status.holds_seat and before.not_before > event.at:
         return f"it offers a seat that was not wanted before {before.not_before}"
     return ""
+
+
+def _answers_fault(event: Event, held: PlaceState, before: PlaceState) -> str:
+    asks = event.event == EventType.QUESTION_ASKED
+    if event.actor_kind != (ActorKind.COMPANY if asks else ActorKind.APPLICANT):
+        return "only the company asks, and only the person answers"
+    return "" if held == before else "it concerns answers, and changes the place"
 
 
 def _person_fault(event: Event, place: PastPlace, held: PlaceState, before: PlaceState) -> str:
@@ -373,7 +383,7 @@ class LostPlacesFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 return "it does not give back the place before the last miss"
-        if event.event in ("DEADLINE_EXTENDED", *WISHED, *OF_CONTESTS):
+        if event.event in ("DEADLINE_EXTENDED", *WISHED, *OF_CONTESTS, *OF_ANSWERS):
             return ""
         if event.event == EventType.PASSED:
             return self.check_pass(event, place)

@@ -46,11 +46,18 @@ class _Env(environ.Env):
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}, not {value!r}.")
         return value
 
-    def at_least(self, var: str, default: int, *, least: int = 1) -> int:
-        """Return a whole number of at least `least`. Raises ImproperlyConfigured otherwise."""
+    def at_least(self, var: str, default: int, *, least: int = 1, most: int | None = None) -> int:
+        """Return a whole number within bounds. Raises ImproperlyConfigured otherwise."""
         text = str(self.str(var, default=str(default))).strip()
-        if not text.isascii() or not text.isdecimal() or int(text) < least:
-            raise ImproperlyConfigured(f"{var} must be a whole number from {least}, not {text!r}.")
+        to = "" if most is None else f" to {most}"
+        if (
+            not text.isascii()
+            or not text.isdecimal()
+            or not least <= int(text) <= (most or int(text))
+        ):
+            raise ImproperlyConfigured(
+                f"{var} must be a whole number from {least}{to}, not {text!r}."
+            )
         return int(text)
 
 
@@ -75,6 +82,9 @@ NAMES = (
     " DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
     " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
     " SOURCE_COMMIT PROXY_STAMPS"
+    " ATTACHMENT_STORAGE ATTACHMENT_BYTES ATTACHMENTS_PER_APPLICATION ATTACHMENT_BYTES_PER_COMPANY"
+    " ATTACHMENT_REMOVALS_FILE CLAMAV_ADDRESS AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY"
+    " AWS_SESSION_TOKEN"
 ).split()
 
 _env = _Env()
@@ -123,6 +133,7 @@ _RATES = {
     "verify": "120/min",
     "replay": "120/min",
     "import": "30/min",
+    "upload": "300/h",
     "tasks": "6000/min",
     "applicant_tokens": "600/min",
     "pages": "6000/min",
@@ -133,6 +144,19 @@ TASK_BACKLOG_LIMIT = _env.at_least("TASK_BACKLOG_LIMIT", 100_000)
 TASK_BACKLOG_PER_COMPANY = _env.at_least("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and download files a company may have.
 FILE_BYTES_PER_COMPANY = _env.at_least("FILE_BYTES_PER_COMPANY", 512 * 2**20)
+# Where applicants' files are kept: a folder, or s3://bucket/prefix?endpoint_url=…; see
+# pipeline/config/attachments.py.
+ATTACHMENT_STORAGE: str = _env.str("ATTACHMENT_STORAGE", default="")
+# The most bytes of one file, files of one application, and bytes of a company's applicants.
+ATTACHMENT_BYTES = _env.at_least("ATTACHMENT_BYTES", 10 * 2**20, least=2**16, most=16 * 10**6)
+ATTACHMENTS_PER_APPLICATION = _env.at_least("ATTACHMENTS_PER_APPLICATION", 5, most=20)
+ATTACHMENT_BYTES_PER_COMPANY = _env.at_least("ATTACHMENT_BYTES_PER_COMPANY", 10 * 2**30)
+# Where removed files are listed, for whoever restores a backup.
+ATTACHMENT_REMOVALS_FILE = Path(
+    _env.str("ATTACHMENT_REMOVALS_FILE", default=str(STATE_DIR / "removed_attachments.jsonl"))
+)
+# The malware scanner (clamd): host:port, or the path of its socket. Without it, nothing is scanned.
+CLAMAV_ADDRESS: str = _env.str("CLAMAV_ADDRESS", default="")
 # After how many hours without a request a staff account is signed out.
 STAFF_IDLE_HOURS = _env.at_least("STAFF_IDLE_HOURS", 12)
 # The file of the logs' signed heads, and the signing key.

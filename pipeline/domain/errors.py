@@ -12,6 +12,8 @@ from typing import Any
 _PARTICIPLES = {
     "ANSWER_CONTEST": "looked at again",
     "ASK_PASS": "passed",
+    "ASK_QUESTION": "asked one more question",
+    "CHANGE_ANSWERS": "answered differently",
     "CLOSE_OUT": "closed out",
     "DEFER": "deferred",
     "VERIFY": "verified",
@@ -57,6 +59,49 @@ class FilesFull(LineError):
     message = (
         "The waiting imports and download files of your company already use {used} of {limit} "
         "bytes. Wait until imports have ended or files have expired."
+    )
+
+
+class UploadNotFound(LineError):
+    message = "There is no such upload. Choose the file again."
+
+
+class AttachmentNotFound(LineError):
+    message = "There is no such file."
+
+
+class UploadExpired(LineError):
+    message = "This upload has expired. Choose the file again."
+
+
+class UploadNotReady(LineError):
+    message = "The file “{name}” has not arrived completely yet. Send its content first."
+
+
+class UploadRefused(LineError):
+    message = "The malware scan refused the file “{name}”. Choose another one."
+
+
+class AttachmentTooLarge(LineError):
+    message = "A file can have at most {megabytes} MB. Choose a smaller one."
+
+
+class FileKindRefused(LineError):
+    message = "{why}"
+
+
+class TooManyAttachments(LineError):
+    message = "An application can have {limit} files. Remove one first."
+
+
+class AttachmentsFixed(LineError):
+    message = "Files can be changed only while you wait in line."
+
+
+class AttachmentsFull(LineError):
+    message = (
+        "The files of this company’s applicants already use {used} of {limit} bytes. Apply without"
+        " this file, or ask the company to make room."
     )
 
 
@@ -162,6 +207,29 @@ class JobNotOpen(LineError):
 
 class CameBeforeOpening(LineError):
     message = "Your place is from before this job took applications. Try again in a moment."
+
+
+class FormChanged(LineError):
+    message = (
+        "The questions of this job have changed meanwhile: they are now version {form_version}. "
+        "Read them again, and check the answers."
+    )
+
+
+class RequirementNotMet(LineError):
+    message = "{refusal}"
+
+
+class AnswersNotChangeable(LineError):
+    message = "{why}"
+
+
+class QuestionNotAskable(LineError):
+    message = "{why}"
+
+
+class FurtherQuestionNotFound(LineError):
+    message = "There is no such open question."
 
 
 class DrawFull(LineError):

@@ -28,6 +28,7 @@ class Action(Enum):
     PASS_TURN = auto()
     WITHDRAW = auto()
     CONTEST = auto()
+    CHANGE_ANSWERS = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
     READ_APPLICANT = auto()
@@ -35,6 +36,7 @@ class Action(Enum):
     READ_COMPANY = auto()
     CREATE_JOB = auto()
     EDIT_POSTING = auto()
+    EDIT_FORM = auto()
     OPEN_OR_PAUSE_JOB = auto()
     DELETE_DRAFT = auto()
     SUBMIT_APPLICATION = auto()
@@ -43,6 +45,7 @@ class Action(Enum):
     EDIT_APPLICATION = auto()
     REINSTATE = auto()
     ANSWER_CONTEST = auto()
+    ASK_QUESTION = auto()
     ANNOTATE = auto()
     SCORE = auto()
     CHANGE_REVIEW = auto()
@@ -104,6 +107,7 @@ RULES: dict[Action, Rule] = {
     Action.PASS_TURN: _APPLICANT_ANYWHERE,  # the offer that is open, or the next
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look again
+    Action.CHANGE_ANSWERS: _APPLICANT_ANYWHERE,  # while waiting, or asked for more
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,
@@ -111,6 +115,7 @@ RULES: dict[Action, Rule] = {
     Action.READ_COMPANY: _VIEWER,  # jobs, lines, logs, figures, tasks, schedules, files, team
     Action.CREATE_JOB: _RECRUITER,
     Action.EDIT_POSTING: _RECRUITER,
+    Action.EDIT_FORM: _RECRUITER,  # the questions of a job
     Action.OPEN_OR_PAUSE_JOB: _RECRUITER,
     Action.DELETE_DRAFT: _RECRUITER,
     Action.SUBMIT_APPLICATION: _RECRUITER,
@@ -119,6 +124,7 @@ RULES: dict[Action, Rule] = {
     Action.EDIT_APPLICATION: _RECRUITER,  # the company's own id and texts
     Action.REINSTATE: _RECRUITER,
     Action.ANSWER_CONTEST: _RECRUITER,  # who may decide may answer; best not the one who decided
+    Action.ASK_QUESTION: _RECRUITER,  # one more, of a person in a seat
     Action.ANNOTATE: _RECRUITER_IN_PERSON,  # notes, tags, links, assignee
     Action.SCORE: _RECRUITER_IN_PERSON,  # a score is one person's
     Action.CHANGE_REVIEW: _RECRUITER_IN_PERSON,  # target, working hours, rota and criteria

@@ -40,6 +40,9 @@ POSITIONS, OPENS_AT, CLOSES_AT = "positions_to_fill", "opens_at", "closes_at"
 HIRED = "hired"
 # The name in the data of a job's closing of the seq of the hiring that filled its last position.
 FILLED_BY = "filled_by_seq"
+# The name in an event's data of the answers that were given with it: the version of the form, and
+# their number and digest. That of the further question that was asked or answered.
+ANSWERS, QUESTION_ID = "answers", "question_id"
 
 
 class Status(StrEnum):
@@ -88,6 +91,8 @@ class EventType(StrEnum):
     CLOSED_OUT = "CLOSED_OUT"
     CONTESTED = "CONTESTED"  # the person asked the company to look again
     CONTEST_ANSWERED = "CONTEST_ANSWERED"
+    ANSWERS_CHANGED = "ANSWERS_CHANGED"  # of a person who waits, or to a further question
+    QUESTION_ASKED = "QUESTION_ASKED"  # one more, of a person in a seat
     JOB_CREATED = "JOB_CREATED"
     JOB_OPENED = "JOB_OPENED"
     JOB_PAUSED = "JOB_PAUSED"
@@ -99,6 +104,10 @@ class EventType(StrEnum):
     DATES_CHANGED = "DATES_CHANGED"  # at which the system opens or closes the job
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
     DRAWN = "DRAWN"  # the order of the first line, by lot
+
+
+# The events about answers. They move nobody.
+OF_ANSWERS = (EventType.ANSWERS_CHANGED, EventType.QUESTION_ASKED)
 
 
 class Move(StrEnum):
@@ -127,6 +136,8 @@ class Move(StrEnum):
     CLOSE_OUT = "CLOSE_OUT"
     CONTEST = "CONTEST"  # nothing changes until the company answers
     ANSWER_CONTEST = "ANSWER_CONTEST"
+    CHANGE_ANSWERS = "CHANGE_ANSWERS"  # moves nobody, as the next
+    ASK_QUESTION = "ASK_QUESTION"
 
 
 # The outcomes that a company can choose, and the move of each.

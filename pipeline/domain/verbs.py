@@ -16,6 +16,7 @@ from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
     PLANNED_SEATS,
+    QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
     EventType,
@@ -38,6 +39,8 @@ _JOINING = (
     errors.ExternalIdTaken,
     errors.JobNotOpen,
     errors.DrawFull,
+    errors.FormChanged,
+    errors.RequirementNotMet,
     errors.ClockMoving,
     errors.SandboxFull,
 )
@@ -472,6 +475,58 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 "The request to look again ended without an answer, because {their} data was "
                 "erased."
             ),
+        },
+    ),
+    EventType.ANSWERS_CHANGED: LoggedEvent(
+        words=EventWords("plain", "changed the answers", "Changed the answers", "Answers changed"),
+        other_words={
+            QUESTION_ID: EventWords(
+                "plain",
+                "answered a further question",
+                "Answered your question",
+                "You answered a question",
+            )
+        },
+        filtered="Answers changed",
+        webhook="A person changed their answers, or answered a further question",
+        verbs=(
+            Verb(
+                Move.CHANGE_ANSWERS,
+                {_WAIT: _WAIT, _ACTIVE: _ACTIVE},
+                Action.CHANGE_ANSWERS,
+                (
+                    errors.AnswersNotChangeable,
+                    errors.FurtherQuestionNotFound,
+                    errors.FormChanged,
+                    *_CHANGED,
+                ),
+                of_verified=True,
+            ),
+        ),
+        sentences={
+            QUESTION_ID: "{They} answered the further question of the company.",
+            None: (
+                "{They} changed {own} answers to the company’s questions. The place in line stays "
+                "the same."
+            ),
+        },
+    ),
+    EventType.QUESTION_ASKED: LoggedEvent(
+        words=EventWords(
+            "wait", "was asked one more question", "Asked one more question", "A further question"
+        ),
+        webhook="The company asked a person in a seat one more question",
+        verbs=(
+            Verb(
+                Move.ASK_QUESTION,
+                {_ACTIVE: _ACTIVE},
+                Action.ASK_QUESTION,
+                (errors.QuestionNotAskable, *_CHANGED),
+                of_verified=True,
+            ),
+        ),
+        sentences={
+            None: "The company asked {they} one more question, to be answered by {answer_by}."
         },
     ),
 }

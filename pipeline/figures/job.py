@@ -312,21 +312,21 @@ def read_public_facts(job: Job) -> PublicCounts:
 
     def public_facts_by_reason(kind: str) -> dict[str, int | None]:
         found = {reason: count for (event, reason), count in counts.items() if event == kind}
-        return {reason: _shown_fact(count) for reason, count in sorted(found.items())}
+        return {reason: shown_fact(count) for reason, count in sorted(found.items())}
 
     known = PublicCounts(
         since=first or job.created_at,
         events=job.seq - after,
-        offered=_shown_fact(public_total("PROMOTED", "APPLIED")),
-        confirmed=_shown_fact(public_total("ACKNOWLEDGED")),
-        missed=_shown_fact(public_total("DECAYED", "LAPSED")),
-        withdrawn=_shown_fact(public_total("WITHDRAWN")),
+        offered=shown_fact(public_total("PROMOTED", "APPLIED")),
+        confirmed=shown_fact(public_total("ACKNOWLEDGED")),
+        missed=shown_fact(public_total("DECAYED", "LAPSED")),
+        withdrawn=shown_fact(public_total("WITHDRAWN")),
         removals=public_facts_by_reason("REMOVED"),
         given_back=public_facts_by_reason("REINSTATED"),
         contests=ContestCounts(
-            _shown_fact(public_total("CONTESTED")),
-            _shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),
-            _shown_fact(open_contests.filter(answer_by__lte=now).count()),
+            shown_fact(public_total("CONTESTED")),
+            shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),
+            shown_fact(open_contests.filter(answer_by__lte=now).count()),
         ),
         seats_changed=public_total("CAPACITY_CHANGED"),
         rules_changed=public_total("POLICY_CHANGED"),
@@ -335,7 +335,8 @@ def read_public_facts(job: Job) -> PublicCounts:
     return known
 
 
-def _shown_fact(count: int) -> int | None:
+def shown_fact(count: int) -> int | None:
+    """Return a count as the public sees it: None where it could identify someone."""
     return count if count == 0 or count >= FEWEST_SHOWN else None
 
 

@@ -24,6 +24,7 @@ from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFi
 from pipeline.domain.place import PUBLISHED
 from pipeline.files import stored
 from pipeline.files.stored import FileWriter
+from pipeline.form.versions import all_questions
 from pipeline.line import removed_logs
 from pipeline.line.event_log import exported_row, logged_time
 from pipeline.models import Application, Event, StoredFile
@@ -33,6 +34,8 @@ from tasks.errors import Fatal, Retry
 from tasks.listen import listener_session
 from tasks.registry import task_type
 
+# Before the key of a question, in the name of its column.
+ANSWER = "answer_"
 # Rows per batch.
 SLICE = 2_000
 
@@ -75,7 +78,7 @@ SELECT a.id, a.applicant_id, a.name,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text,
        a.decay_count, note.text, attached.external_id,
-       {", ".join(f"a.{name}" for name in PUBLISHED)}
+       {", ".join(f"a.{name}" for name in PUBLISHED)}, given.form_number, given.answers
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 LEFT JOIN LATERAL (
@@ -87,6 +90,10 @@ LEFT JOIN LATERAL (
     WHERE application_id = a.id
 ) note ON true
 LEFT JOIN pipeline_applicationreference attached ON attached.application_id = a.id
+LEFT JOIN LATERAL (
+    SELECT form_number, answers FROM pipeline_givenanswers
+    WHERE application_id = a.id ORDER BY number DESC LIMIT 1
+) given ON true
 WHERE a.job_id = %(job)s
 ORDER BY a.applied_at, a.id
 """  # noqa: S608  columns that stand in the code
@@ -94,6 +101,8 @@ ORDER BY a.applied_at, a.id
 
 def read_application_rows(job_id: UUID) -> Iterator[tuple[Any, ...]]:
     """Return every application to a job in the order of APPLICATION_COLUMNS, oldest first.
+
+    Behind these columns come the version of the form that it answered, and the answers.
 
     As of one instant: the database keeps the result of the single statement until it has been read.
     """
@@ -163,6 +172,8 @@ def formatted_lines(job: Job, what: str, format: str) -> Iterator[str]:
     if not is_known_format(what, format):
         raise KeyError(f"{what}.{format}")
     columns, rows = _ROWS[what]
+    if what == "applications":
+        columns += answer_columns(job)
     if format == "csv":
         return formatted_csv_lines(columns, rows(job), for_people=what != "log")
     texts = (
@@ -251,11 +262,28 @@ def undo_defused_csv_text(text: str) -> str:
     return _DEFUSED_FORMULAS.sub("", text)
 
 
+def answer_columns(job: Job) -> tuple[str, ...]:
+    """Return the columns of a job's answers: those of all versions of its form, if it has one."""
+    keys = [question.key for question in all_questions(job.id)]
+    return ("form_version", *(f"{ANSWER}{key}" for key in keys)) if keys else ()
+
+
 def _format_applications(job: Job) -> Iterator[Row]:
-    for row in read_application_rows(job.id):
+    questions = all_questions(job.id)
+    for *row, form_version, answers in read_application_rows(job.id):
         values = [logged_time(value) if isinstance(value, datetime) else value for value in row]
         plain = [str(value) if isinstance(value, UUID) else value for value in values]
-        yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
+        named = dict(zip(APPLICATION_COLUMNS, plain, strict=True))
+        if questions:
+            given = json.loads(answers) if isinstance(answers, str) else answers or {}
+            named["form_version"] = form_version
+            named |= {f"{ANSWER}{each.key}": _cell(given.get(each.key)) for each in questions}
+        yield named
+
+
+def _cell(answer: Any) -> Any:
+    """Return an answer as a cell that an import reads again."""
+    return "; ".join(map(str, answer)) if isinstance(answer, list) else answer
 
 
 def _format_log(job: Job) -> Iterator[Row]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -36,8 +38,9 @@ def admit(
     actor: Actor,
     verified: bool,
     application_id: UUID | None = None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> Application:
-    """Admit a person to a settled line.
+    """Admit a person to a settled line. `facts` go into the data of the event.
 
     Misses, passes and a cool-down from earlier applications still count.
 
@@ -52,7 +55,8 @@ def admit(
         raise JobNotOpen(status=job.status.value)
     if history.unverified and verified:
         job.zones[history.unverified] = history.time_zone
-        return _admit_own_application(job, history.unverified, name=name, actor=actor)
+        own = history.unverified
+        return _admit_own_application(job, own, name=name, actor=actor, facts=facts)
     _check_new_application(job, history, actor, verified=verified)
     new_id = application_id or uuid7()
     job.zones[new_id] = history.time_zone
@@ -65,8 +69,8 @@ def admit(
     else:
         move = Move.SEAT
     draws = job.draw_at if job.awaits_draw else None
-    facts = {DRAW_AT: logged_time(draws)} if draws else {}
-    make_move(job, application, move, actor=actor, facts=facts)
+    drawn = {DRAW_AT: logged_time(draws)} if draws else {}
+    make_move(job, application, move, actor=actor, facts={**facts, **drawn})
     end = application.verify_by or (job.seats_free and application.eligible_at)
     if end:
         job.note_due(end)
@@ -114,26 +118,32 @@ def _new_application(
 
 
 def _admit_own_application(
-    job: LockedJob, application_id: UUID, *, name: str, actor: Actor
+    job: LockedJob, application_id: UUID, *, name: str, actor: Actor, facts: Mapping[str, Any]
 ) -> Application:
     """Verify and rename a person's application. It keeps its place, or gets a free seat at once.
 
     The person cannot be erased before this change is committed.
     """
     application = read_locked_application(job, application_id)
-    admit_verified(job, application, actor=actor)
+    admit_verified(job, application, actor=actor, facts=facts)
     if name != application.name:
         Application.objects.filter(id=application.id).update(name=name)
         application.name = name
     return application
 
 
-def admit_verified(job: LockedJob, application: Application, *, actor: Actor) -> None:
+def admit_verified(
+    job: LockedJob,
+    application: Application,
+    *,
+    actor: Actor,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
     """Make a waiting application of a settled line eligible, and offer it a free seat.
 
     After settling, a seat is free only if nobody else is eligible. Raises IllegalMove.
     """
-    entry = make_move(job, application, Move.VERIFY, actor=actor)
+    entry = make_move(job, application, Move.VERIFY, actor=actor, facts=facts)
     offer_free_seat(job, application, cause_seq=entry.seq)
 
 

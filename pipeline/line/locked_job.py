@@ -19,7 +19,7 @@ from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.event_log import LogEntry
 from pipeline.line.misses import LastMiss
-from pipeline.models import Application, PlannedSeats
+from pipeline.models import Application, GivenAnswers, PlannedSeats
 
 # Among `LockedJob.webhook_types`: an endpoint wants all of them.
 ALL_WEBHOOKS = "*"
@@ -119,6 +119,7 @@ class LockedJob(LineCounters):
     chain_head: bytes
     next_due_at: datetime | None
     policy_version: int
+    form_version: int
     policy: Policy
     opened_at: datetime | None
     closed_at: datetime | None
@@ -149,6 +150,8 @@ class LockedJob(LineCounters):
     people: dict[UUID, Application] = field(default_factory=dict)
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
+    # Answers of new and waiting people that are not written yet.
+    answers: list[GivenAnswers] = field(default_factory=list)
     # Time zones of their people, where known, for quiet hours.
     zones: dict[UUID, str] = field(default_factory=dict)
     # Events not written yet, and all events of this transaction for `pipeline.line.write`.
@@ -216,5 +219,7 @@ class LockedJob(LineCounters):
         """Forget the changes that are now in the database."""
         self.created.clear()
         self.changed.clear()
+        if self.answers:
+            self.answers.clear()
         self.entries.clear()
         self.announced_due_at = self.next_due_at

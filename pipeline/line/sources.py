@@ -270,6 +270,7 @@ class Memory:
             chain_head=GENESIS,
             next_due_at=None,
             policy_version=1,
+            form_version=0,
             policy=Policy(),
             opened_at=None,
             closed_at=None,

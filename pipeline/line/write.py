@@ -17,7 +17,7 @@ from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, count_people_ahead
-from pipeline.models import Standing
+from pipeline.models import GivenAnswers, Standing
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
@@ -69,7 +69,7 @@ committed = Signal()
 
 # Columns of the job's row that a change writes; the positions and dates only if they change.
 HIRING = ("positions_to_fill", "hired_count", "opens_at", "closes_at")
-NEVER_WRITTEN = ("id", "company_id", "last_txid", "is_test")
+NEVER_WRITTEN = ("id", "company_id", "last_txid", "is_test", "form_version")
 WRITTEN = [name for name in HOT if name not in (*NEVER_WRITTEN, *HIRING)]
 
 # Those that are fields of a locked job: not the parts of its policy.
@@ -77,6 +77,7 @@ WRITTEN_OF_JOB = ["id", "company_id", "last_txid", *(n for n in WRITTEN if n not
 
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
 ENTRY = list(LogEntry.__dataclass_fields__)
+ANSWERS: list[str] = [each.attname for each in GivenAnswers._meta.concrete_fields]
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
@@ -84,6 +85,12 @@ CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
     table="pipeline_application",
     names=APPLICATION_COLUMNS,
     source=_recordset.format(table="pipeline_application", rows="created"),
+)
+
+GIVE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
+    table="pipeline_givenanswers",
+    names=", ".join(ANSWERS),
+    source=_recordset.format(table="pipeline_givenanswers", rows="answers"),
 )
 
 # Update the applications that a change moved, all of the locked job (see
@@ -150,6 +157,7 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
         ("created", CREATE, job.created.values(), APPLICATION),
         ("changed", CHANGE_FEW if few else CHANGE, job.changed.values(), APPLICATION),
         ("entries", APPEND, job.entries, ENTRY),
+        ("answers", GIVE, job.answers, ANSWERS),
     )
     names = (*WRITTEN_OF_JOB, *HIRING) if job.is_hiring_changed else WRITTEN_OF_JOB
     values: dict[str, Any] = {name: getattr(job, name) for name in names}

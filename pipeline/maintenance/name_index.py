@@ -1,5 +1,7 @@
 """Upkeep of the name search index: one row per word of each applicant's name, per company.
 
+Also of the answers to questions that the company has made searchable.
+
 A worker updates it every few seconds, after the applications are committed: under a job's lock, it
 would slow down everyone who applies.
 """
@@ -25,13 +27,18 @@ WITH place AS (
            AS complete
     FROM pipeline_nameplace
 ), looked_at AS MATERIALIZED (
-    SELECT id, application_id, company_id, event FROM pipeline_event
+    SELECT id, application_id, company_id, event, data ? 'answers' AS answers FROM pipeline_event
     WHERE id > (SELECT done FROM place) ORDER BY id LIMIT %(batch)s
 ), told AS MATERIALIZED (
     SELECT DISTINCT looked_at.company_id, word, person.id
     FROM looked_at JOIN pipeline_application person ON person.id = looked_at.application_id,
          pipeline_words(person.name) word
     WHERE looked_at.event = 'APPLIED'
+    UNION
+    SELECT looked_at.company_id, word, given.application_id
+    FROM looked_at JOIN pipeline_givenanswers given USING (application_id),
+         pipeline_words(given.searched) word
+    WHERE looked_at.answers AND given.searched <> ''
 ), learned AS (
     INSERT INTO pipeline_nameword (company_id, word, application_id)
     SELECT company_id, word, id FROM told WHERE NOT EXISTS (

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0018_review'),
-        ('pipeline', '0040_imported_rows'),
+        ('pipeline', '0044_attachments'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,5 +1,13 @@
 """Models of the pipeline. Other packages import them from here."""
 
+from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
+from pipeline.models.form import (
+    FormDraft,
+    FormRefusals,
+    FormVersion,
+    FurtherQuestion,
+    GivenAnswers,
+)
 from pipeline.models.integrations import (
     Change,
     ChangeKind,
@@ -89,6 +97,7 @@ __all__ = [
     "CRITERION_HELP_LENGTH",
     "CRITERION_LENGTH",
     "EXTERNAL_ID_LENGTH",
+    "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
     "LABEL_LENGTH",
     "METADATA_KEYS",
@@ -111,6 +120,7 @@ __all__ = [
     "ApplicationReference",
     "ApplicationRow",
     "ApplicationTag",
+    "Attachment",
     "Change",
     "ChangeKind",
     "ClockAdvance",
@@ -122,6 +132,11 @@ __all__ = [
     "EmailState",
     "Event",
     "ForecastStatement",
+    "FormDraft",
+    "FormRefusals",
+    "FormVersion",
+    "FurtherQuestion",
+    "GivenAnswers",
     "Heartbeat",
     "IdempotencyRecord",
     "ImportRefusal",
@@ -141,6 +156,7 @@ __all__ = [
     "ReceiptKey",
     "Reference",
     "RemovedLog",
+    "RemovedObject",
     "RequestRecord",
     "ReviewNotice",
     "RotaMember",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import models
@@ -318,6 +319,8 @@ class JobTemplate(models.Model):
     # The values of a `Policy`, BY_LOT, and the positions to fill. One that was added later has its
     # default.
     rules = models.JSONField()
+    # Those of a form, as `pipeline.form.questions` stores them.
+    questions: models.JSONField[list[dict[str, Any]], Any] = models.JSONField(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

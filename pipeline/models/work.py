@@ -130,6 +130,8 @@ class ImportRefusal(models.Model):
     external_id = models.CharField(max_length=EXTERNAL_ID_LENGTH, db_default="")
     # The application that is in the way, if there is one.
     application_id = models.UUIDField(null=True)
+    # Of a refused answer: the column of the file, and what is wrong. It holds no answer.
+    detail = models.CharField(max_length=400, db_default="")
 
     class Meta:
         constraints = [models.UniqueConstraint("run", "row", name="one_refusal_a_row")]

@@ -24,7 +24,7 @@ from pipeline.database import instants
 from pipeline.domain.states import EventType, Outcome, Reason, Status
 from pipeline.figures.forecast import read_prospects
 from pipeline.mail import dev_mailbox, links
-from pipeline.models import Application, Contest, Email, EmailState, Event
+from pipeline.models import Application, Contest, Email, EmailState, Event, FurtherQuestion
 from pipeline.notifications.devices import notify_later, text_kind, with_devices
 from pipeline.notifications.messages import (
     Facts,
@@ -225,12 +225,16 @@ def _compose(reminder: str, event: Event, facts: Facts) -> Message | None:
     if reminder == YES:
         return compose_yes_end(event, facts)
     if not reminder:
-        return compose_event_email(event, replace(facts, answer=_contest_answer(event)))
+        return compose_event_email(event, replace(facts, answer=_text_of(event)))
     return compose_reminder(facts, facts.deadline) if facts.deadline else None
 
 
-def _contest_answer(event: Event) -> str:
-    """Return the company's text for the applicant in its answer to a contest."""
+def _text_of(event: Event) -> str:
+    """Return the company's text in its answer to a contest, or its further question."""
+    if event.event == EventType.QUESTION_ASKED and event.application_id:
+        asked = FurtherQuestion.objects.filter(application_id=event.application_id, seq=event.seq)
+        question = asked.values_list("question", flat=True).first()
+        return str(question["label"]) if question else ""
     if event.event != EventType.CONTEST_ANSWERED or event.application_id is None:
         return ""
     answered = Contest.objects.filter(application_id=event.application_id, answer_seq=event.seq)

@@ -17,6 +17,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template import Context, Engine
+from django.utils.translation import gettext as _
 
 from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
@@ -315,6 +316,15 @@ def _compose_answer(event: EventForMail, facts: Facts) -> Message:
     return _compose_sentence(event, facts, subject, *wrote, *place, follow)
 
 
+def _compose_question(event: EventForMail, facts: Facts) -> Message:
+    """Compose an email about a further question, which is read with its text when it is sent."""
+    subject = _("{company} asks you one more question about “{job}”")
+    asked = [Paragraph(f"{facts.company}:\n\n{facts.answer}")] if facts.answer else []
+    follow = Paragraph(_("Answer it here:"), facts.application_link, _("Answer the question"))
+    named = subject.format(company=facts.company, job=facts.job_title)
+    return _compose_sentence(event, facts, named, *asked, follow)
+
+
 def _compose_hire(_event: EventForMail, facts: Facts) -> Message:
     """Congratulate, without the reason: it explains why the line ended, not why they were hired."""
     good = f"Congratulations! {facts.company} hired you and will contact you about the next steps."
@@ -350,6 +360,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
         ("See what you wrote, and the answer when it comes:", "application_link", "My application"),
     ),
     EventType.CONTEST_ANSWERED: _compose_answer,
+    EventType.QUESTION_ASKED: _compose_question,
     EventType.PLACED: _place_composer("Your place in line for “{job}” has been drawn"),
     Outcome.WITHDRAWN: _notice_composer("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
     Outcome.LAPSED: _notice_composer(

@@ -72,6 +72,7 @@ NOT_FOUND = (
     errors.ApplicantNotFound,
     errors.EmailNotFound,
     errors.StoredFileNotFound,
+    errors.AttachmentNotFound,
     errors.ScheduleNotFound,
     errors.PlannedSeatsNotFound,
     errors.WebhookNotFound,

@@ -105,7 +105,8 @@ def _result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         "state": state,
         "tone": tone,
         "refusals": [
-            (each, describe_refusal(each.reason, each.email, run.columns)) for each in refusals
+            (each, describe_refusal(each.reason, each.email, run.columns, each.detail))
+            for each in refusals
         ],
         "percent": 100 * run.next_row // max(1, run.total_rows),
         # 0: it does not change by itself again

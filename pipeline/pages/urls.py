@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from pipeline.pages import demo, files, history, imports, sandbox, site_files, webhooks
+from pipeline.pages import attachments, demo, files, history, imports, sandbox, site_files, webhooks
 
 _HISTORY_JOB = "company/jobs/<uuid:job_id>"
 _FILES_JOB = "company/jobs/<uuid:job_id>"
@@ -19,6 +19,12 @@ urlpatterns = [
     path("service-worker.js", site_files.service_worker, name="service_worker"),
     path(".well-known/next-in-line-keys.json", site_files.receipt_keys, name="receipt_keys"),
     path("icons/left-<str:mark>.svg", site_files.countdown_icon, name="left_icon"),
+    path("jobs/<uuid:job_id>/uploads/", attachments.upload, name="upload_file"),
+    path(
+        "jobs/<uuid:job_id>/uploads/<uuid:upload_id>/remove/",
+        attachments.discard,
+        name="discard_upload",
+    ),
     path("", include("pipeline.pages.applicant.urls")),
     path("", include("pipeline.pages.company.urls")),
     path(f"{_HISTORY_JOB}/timeline/", history.timeline, name="timeline"),

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 
 from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken, Device
+from pipeline.attachments import uploads
 from pipeline.database import statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -26,6 +27,7 @@ from pipeline.files.imports.reading import (
 )
 from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
 from pipeline.files.stored import hold_writes
+from pipeline.form import answers
 from pipeline.mail import dev_mailbox
 from pipeline.models import (
     Application,
@@ -300,6 +302,9 @@ def _remove_traces(person: Applicant) -> bool:
     ApplicationReference.objects.filter(application__applicant=person).delete()
     application_ids = list(theirs.values_list("id", flat=True))
     forget_annotations(application_ids)
+    answers.forget(application_ids)
+    uploads.forget_of_applications(application_ids)
+    uploads.forget_of_person(person.id)
     if not person.email.startswith(ERASED):  # a repeated erasure changes nothing
         record_application_changes(ChangeKind.APPLICATION_ERASED, application_ids)
     ApplicantToken.objects.filter(applicant=person).delete()

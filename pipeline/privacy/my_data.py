@@ -11,8 +11,10 @@ from django.db.models import QuerySet
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
+from pipeline.attachments.reads import read_attachments_of, read_loose_uploads
 from pipeline.domain.place import PUBLISHED
-from pipeline.models import Application, Email, Event, RemovedLog
+from pipeline.form import answers
+from pipeline.models import Application, Attachment, Email, Event, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
 from pipeline.wording import sentences
@@ -35,6 +37,7 @@ def collect(applicant: Applicant) -> dict[str, Any]:
             "created_at": applicant.created_at,
         },
         "applications": _collect_applications(applicant.id),
+        "uploads": [_describe_file(row) for row in read_loose_uploads(applicant.id)],
         "devices": [
             {
                 "name": device.name,
@@ -56,6 +59,20 @@ def collect(applicant: Applicant) -> dict[str, Any]:
             ),
             "last_code": codes.find_latest(applicant.email),
         },
+    }
+
+
+def _describe_file(row: Attachment) -> dict[str, Any]:
+    """Return the facts of a file. Its bytes are on the page of the application."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "content_type": row.content_type,
+        "size_bytes": row.size_bytes,
+        "sha256": bytes(row.sha256).hex() if row.sha256 else None,
+        "malware_scan": row.state,
+        "received_at": row.received_at,
+        "removed_unless_used_by": row.expires_at,
     }
 
 
@@ -91,8 +108,10 @@ def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
     ids = [row.id for row in rows]
+    files = read_attachments_of(ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
     scores = read_scores_for_people(ids)
+    answered = answers.read_for_person(applicant_id)
     return [
         {
             "id": row.id,
@@ -111,9 +130,12 @@ def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "eligible_at": row.eligible_at,
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
+            "answers": answered.get(row.id, {}).get("answers", []),
+            "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person()
             | {"scores": scores.get(row.id, [])},
+            "files": [_describe_file(each) for each in files.get(row.id, [])],
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),
             # Then the timeline is empty: the log is in files, which name nobody.

@@ -14,6 +14,8 @@ from django.db.models.functions import Now
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.errors import BadRetention
 from jobs.models import Retention
+from pipeline.attachments import uploads
+from pipeline.form import answers
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, ApplicationReference, ChangeKind, Contest, DecisionNote
 from pipeline.privacy.erase import erase_person
@@ -150,6 +152,8 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
     Contest.objects.filter(application_id__in=ids).delete()
     ApplicationReference.objects.filter(application_id__in=ids).delete()
     forget_annotations(ids)
+    answers.forget(ids)
+    uploads.forget_of_applications(ids)
     record_application_changes(ChangeKind.APPLICATION_ERASED, ids)
     for application_id in ids:
         about = {"job": str(job_id), "application": str(application_id)}

@@ -30,6 +30,7 @@ class JobFacts(NamedTuple):
     seq: int
     posting_version: int
     is_test: bool  # of a sandbox
+    form_version: int
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
 
@@ -46,7 +47,7 @@ REVIEW_HOURS = """CASE WHEN posting.review_target_seconds IS NOT NULL THEN (
 JOB_FACTS = PreparedStatement(
     f"""
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test,
-       posting.review_target_seconds, {REVIEW_HOURS}
+       job.form_version, posting.review_target_seconds, {REVIEW_HOURS}
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  a constant

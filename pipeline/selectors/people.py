@@ -158,7 +158,9 @@ WITH given AS MATERIALIZED (
 )
 SELECT word, application_id, NOT EXISTS (
     SELECT FROM term WHERE place > 1 AND NOT EXISTS (
-        SELECT FROM pipeline_application person, pipeline_words(person.name) theirs
+        SELECT FROM pipeline_application person, pipeline_words(person.name || ' ' || (
+            SELECT coalesce(string_agg(searched, ' '), '') FROM pipeline_givenanswers
+            WHERE application_id = person.id)) theirs
         WHERE person.id = candidate.application_id AND starts_with(theirs, term.term)
     )
 ) AND (%(job)s::uuid IS NULL OR EXISTS (
@@ -179,8 +181,9 @@ def search_names(
 ) -> Found:
     """Return a company's applications whose name has words beginning with all search words.
 
-    With a job, only its applications. Case does not matter. In the order of the matched words, in
-    two queries, or a few more where many names match only the rarest word.
+    Answers to searchable questions count as parts of the name. With a job, only its applications.
+    Case does not matter. In the order of the matched words, in two queries, or a few more where
+    many names match only the rarest word.
     """
     matches: list[NamePlace] = []
     behind: NamePlace | None = after

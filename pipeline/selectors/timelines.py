@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.contests import OF_CONTESTS
-from pipeline.domain.states import EventType
+from pipeline.domain.states import OF_ANSWERS, EventType
 from pipeline.domain.verbs import OF_APPLICATIONS, WISHED
 from pipeline.line import removed_logs
 from pipeline.models import FOUND_BY_KIND, Application, ApplicationRow, Event, RemovedLog
@@ -431,7 +431,7 @@ def last_position_change(
         "ticket": application.ticket,
         "tie": application.tie,
         "most": LOOKED_AT,
-        "in_place": [*WISHED, *OF_CONTESTS],
+        "in_place": [*WISHED, *OF_CONTESTS, *OF_ANSWERS],
     }
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -34,6 +34,9 @@ from pipeline.domain.errors import (
     TooManyPlannedSeats,
 )
 from pipeline.domain.states import CLOSES_AT, OPENS_AT, POSITIONS, Actor, EventType, Status
+from pipeline.form.questions import Question
+from pipeline.form.versions import forget as forget_form
+from pipeline.form.versions import read_draft, write_version
 from pipeline.line.clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
 from pipeline.line.lock import line_transaction, lock_job
@@ -95,13 +98,14 @@ def create_job(
     hiring: Mapping[str, Any] = MappingProxyType({}),
     job_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
+    questions: Sequence[Question] = (),
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
     `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
     `draw_at`: until then people only join, and then their order is drawn by lot. `hiring` as in
-    `JobChanges`. `reference`: the company's own `external_id` and `metadata`. Raises DrawRefused,
-    DatesRefused, ExternalIdTaken and SandboxFull.
+    `JobChanges`. `reference`: the company's own `external_id` and `metadata`. `questions`: its
+    form, published at once. Raises DrawRefused, DatesRefused, ExternalIdTaken and SandboxFull.
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
@@ -122,6 +126,7 @@ def create_job(
         "chain_head": GENESIS,
         "last_event_at": clock.now,
         "created_at": clock.now,
+        "form_version": int(bool(questions)),
         **policy.values(),
     }
     if job_id is None:
@@ -131,8 +136,7 @@ def create_job(
         if not is_new:
             return row.id
     JobPosting.objects.create(job=row, **asdict(posting), updated_at=clock.now)
-    if reference:
-        write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
+    _attach(row, questions, reference, actor)
     job = lock_job(row.id)
     make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
@@ -141,6 +145,16 @@ def create_job(
         job.note_due(opens_at)
     write(job, commit=True)
     return job.id
+
+
+def _attach(
+    row: Job, questions: Sequence[Question], reference: Mapping[str, Any] | None, actor: Actor
+) -> None:
+    if questions:
+        write_version(row.id, questions, actor)
+    if reference:
+        kept = JobReference(job=row, company_id=row.company_id, **reference)
+        write_reference(kept, reference)
 
 
 @line_transaction
@@ -375,6 +389,7 @@ def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     _change_dates(job, None, None, actor=actor)  # it must not open
     for texts in _ATTACHED:
         texts._default_manager.filter(job_id=job_id).delete()
+    forget_form(job_id)
     deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
     if not deleted:
         raise JobNotFound
@@ -398,7 +413,7 @@ class TemplateRefused(ValueError):
 
 @transaction.atomic
 def keep_template(*, job: Job, name: str) -> JobTemplate:
-    """Keep a job's posting, number of seats and rules under a name. Raises TemplateRefused."""
+    """Keep a job's posting, form, seats and rules under a name. Raises TemplateRefused."""
     templates = _lock_templates(job.company_id)
     if templates >= MOST_TEMPLATES:
         why = f"Your company has {MOST_TEMPLATES} templates. Delete one that is not needed."
@@ -412,6 +427,7 @@ def keep_template(*, job: Job, name: str) -> JobTemplate:
         capacity=job.capacity,
         rules=job.policy.values()
         | {BY_LOT: job.draw_at is not None, POSITIONS: job.positions_to_fill},
+        questions=[each.as_json() for each in read_draft(job).questions],
     )
     row.save(force_insert=True)
     return row

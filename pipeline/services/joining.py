@@ -24,12 +24,14 @@ from pipeline.domain.errors import (
     ApplicantNotFound,
     CameBeforeOpening,
     ExternalIdTaken,
+    FormChanged,
     IllegalMove,
     JobNotOpen,
     LineError,
     PersonErased,
 )
 from pipeline.domain.states import Actor, ActorKind, EventType, Status
+from pipeline.form.answers import Filled, attach_files, keep, logged, prepare
 from pipeline.line.admission import admit, admit_verified
 from pipeline.line.arrivals import current_arrival
 from pipeline.line.handover import Turn
@@ -44,7 +46,14 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turns
 from pipeline.line.write import write
-from pipeline.models import Application, ApplicationReference, ChangeKind, Event, Reference
+from pipeline.models import (
+    Application,
+    ApplicationReference,
+    ChangeKind,
+    Event,
+    GivenAnswers,
+    Reference,
+)
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.changes import record_application_changes
 from tasks.advisory_locks import EXTERNAL_IDS
@@ -170,6 +179,7 @@ class Request:
     verified: bool
     application_id: UUID | None
     reference: Mapping[str, Any] | None
+    filled: Filled | None
     came_at: datetime | None = None  # at first, if it was refused because the site was full
 
 
@@ -183,6 +193,7 @@ def apply(
     verified: bool = True,
     application_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
+    filled: Filled | None = None,
 ) -> Application:
     """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
@@ -198,17 +209,18 @@ def apply(
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
     already has an application with that id, it is returned and nothing else happens.
 
-    `reference`: the company's own `external_id` and `metadata` for the application. Raises
-    JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
-    ExternalIdTaken, and CameBeforeOpening if the request came first before the job took
-    applications: it loses that place.
+    `reference`: the company's own `external_id` and `metadata` for the application.
+
+    `filled`: the answers to the job's form (`pipeline.form.answers.fill`); a company can submit
+    people without any. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied,
+    AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the request came first
+    before the job took applications: it loses that place.
     """
     arrival, came_at = current_arrival(job_id), None
     if arrival and arrival.has_place:
         came_at = datetime.fromtimestamp(arrival.came_at / 1e9, UTC)
-    request = Request(
-        applicant_id or email, name, actor, verified, application_id, reference, came_at
-    )
+    who = applicant_id or email
+    request = Request(who, name, actor, verified, application_id, reference, filled, came_at)
     try:
         return _turns.take_turn(job_id, request)
     except CameBeforeOpening:
@@ -269,8 +281,17 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
         return earlier
     application_id = request.application_id or uuid7()
     taken_over = person.history.unverified if request.verified else None
-    # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
-    with transaction.atomic() if request.reference else nullcontext():
+    filled = request.filled
+    is_checked = filled or request.actor.kind is not ActorKind.COMPANY
+    if is_checked and job.form_version != (filled.current if filled else 0):
+        raise FormChanged(form_version=job.form_version)
+    given = filled and prepare_answers(job.id, taken_over, filled, new_id=application_id)
+    # A refusal undoes the reference and the files, and nothing in the line: `admit` moves nobody
+    # before it.
+    has_files = filled and filled.files
+    with transaction.atomic() if request.reference or has_files else nullcontext():
+        if filled and given:
+            attach_files(job.id, given.application_id, filled)
         if request.reference:
             row = ApplicationReference(
                 application_id=taken_over or application_id,
@@ -286,11 +307,24 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
             actor=request.actor,
             verified=request.verified,
             application_id=application_id,
+            facts=logged(given) if given else {},
         )
+    if given:
+        keep(job, given)
     job.attach(application)
     unverified = None if application.is_verified else application.id
     person.history = replace(person.history, live=application.id, unverified=unverified)
     return application
+
+
+def prepare_answers(
+    job_id: UUID, taken_over: UUID | None, filled: Filled, *, new_id: UUID | None = None
+) -> GivenAnswers:
+    """Return answers for a new application, or the next ones of the one that is taken over."""
+    if taken_over is None:
+        return prepare(job_id, new_id or uuid7(), filled)
+    earlier = GivenAnswers.objects.filter(application_id=taken_over)
+    return prepare(job_id, taken_over, filled, number=1 + earlier.count())
 
 
 _turns = Turns(_apply_all, kind="apply")
@@ -330,12 +364,13 @@ def apply_unverified(
     email: str,
     requester: Requester,
     application_id: UUID | None = None,
+    filled: Filled | None = None,
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
     Even if a seat is free, the application waits until the person proves the address. Only the
-    email mentions an earlier application. `application_id` as in `apply`, `requester` as in
-    `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound.
+    email mentions an earlier application. `application_id` and `filled` as in `apply`, `requester`
+    as in `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound, FormChanged.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
@@ -349,6 +384,7 @@ def apply_unverified(
             actor=Actor(ActorKind.APPLICANT, person.id),
             verified=False,
             application_id=application_id,
+            filled=filled,
         )
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
@@ -356,7 +392,12 @@ def apply_unverified(
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
         apply_unverified(
-            job=job, name=name, email=email, requester=requester, application_id=application_id
+            job=job,
+            name=name,
+            email=email,
+            requester=requester,
+            application_id=application_id,
+            filled=filled,
         )
         return
     codes.send(

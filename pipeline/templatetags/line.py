@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
-from django.forms import BaseForm, BoundField
+from django.forms import BaseForm, BoundField, RadioSelect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -130,8 +130,18 @@ def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
         bound.field.widget.attrs["aria-describedby"] = " ".join(described)
     if bound.errors:
         bound.field.widget.attrs["aria-invalid"] = "true"
-    kind = getattr(bound.field.widget, "input_type", "text")
-    return {"field": bound, "is_box": kind == "checkbox", "is_radio": kind == "radio"} | extra
+    widget = bound.field.widget
+    is_group = isinstance(widget, RadioSelect)  # boxes of which any can be ticked, too
+    is_box = getattr(widget, "input_type", "text") == "checkbox" and not is_group
+    other = getattr(widget, "render_other", None)
+    shown = {"other": other(bound.html_name, bound.value())} if other else {}
+    return {"field": bound, "is_box": is_box, "is_radio": is_group, **shown} | extra
+
+
+@register.filter(name="of")
+def tag_of(values: Mapping[Any, Any], key: Any) -> Any:
+    """Return the value of a key, or nothing."""
+    return values.get(key, "")
 
 
 @register.filter(name="number_of_errors")

@@ -9,6 +9,7 @@ from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
 from pipeline.domain.events import EventWords
 from pipeline.domain.states import (
     CHOSEN_REASONS,
+    QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -219,6 +220,8 @@ def find_words(event: Loggable) -> EventWords:
         what = TAKEN_BACK
     elif event.event == EventType.LAPSED and event.from_status == Status.WAITLIST:
         what = UNVERIFIED
+    elif QUESTION_ID in event.data:
+        what = QUESTION_ID
     return declared.titles(what)
 
 
@@ -248,6 +251,7 @@ KIND_WORDS: dict[str, str] = {
     EventType.PLACED: "Place drawn",
     EventType.CONTESTED: "Look again: received",
     EventType.CONTEST_ANSWERED: "Look again: answer",
+    EventType.QUESTION_ASKED: "A further question",
     Outcome.LAPSED: "Application ended",
     Outcome.WITHDRAWN: "Withdrawal",
     Outcome.REMOVED: "Removed from the line",

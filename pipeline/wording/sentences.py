@@ -23,6 +23,7 @@ from pipeline.domain.states import (
     OPENS_AT,
     PLANNED_SEATS,
     POSITIONS,
+    QUESTION_ID,
     TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
@@ -125,7 +126,10 @@ def compose(
 
 
 # The names in an event's data that change its sentence.
-_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, FILLED_BY, POSITIONS, *WISHES)
+_FACTS = (
+    *(VIA_KEY, QUESTION_ID, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, FILLED_BY, POSITIONS),
+    *WISHES,
+)
 
 
 def _are_times_near(event: DescribedEvent) -> bool:

@@ -3,6 +3,7 @@ import { attempt } from "./attempt.js";
 import "./countdown.js";
 import "./forms.js";
 import "./live.js";
+import "./uploads.js";
 import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);

@@ -7,7 +7,7 @@ const alike = (one, other) =>
 
 // Someone's work in progress: it stays as it is, even where the server has no form any more.
 function isEdited(form) {
-  if ("busy" in form.dataset) return true;
+  if ("busy" in form.dataset || form.querySelector("[data-uploaded]")) return true;
   if (form.contains(document.activeElement) && document.activeElement.matches("input, select, textarea"))
     return true;
   return [...form.elements].some((control) => {

@@ -79,6 +79,13 @@ MARKS = {"scores": [{"criterion_id": "00000000-0000-7000-8000-000000000000", "sc
 WHY = {"text": "Why?"}
 STANDS = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
 NO_CONTEST = "/applications/{application}/contests/00000000-0000-7000-8000-000000000000/answer"
+ANSWERS: dict[str, Any] = {"answers": {}}
+FURTHER = "/applications/{application}/further-questions"
+NO_FURTHER = f"{FURTHER}/00000000-0000-7000-8000-000000000000"
+ONE_MORE = {
+    "question": {"kind": "YES_NO", "label": "Still interested?"},
+    "answer_by": "2026-01-01T00:00:00Z",
+}
 ANY_TIME = {"not_before": None}
 NEXT = {"pass_next": True}
 ASKED = {"accept_until": None}
@@ -112,6 +119,13 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("patch", "/applications/{application}", {"metadata": {}}, (401, 401, 403, 404, 403, 200, 404)),
     ("GET", "/applications?external_id=x", None, (401, 401, 403, 403, 200, 200, 200)),
     ("GET", "/jobs/{job}/applications", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{job}/form", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("post", "/jobs/{job}/form", {"questions": []}, (401, 401, 403, 403, 403, 200, 404)),
+    ("GET", "/applications/{application}/answers", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", "/applications/{application}/answers", ANSWERS, (401, 401, 409, 404, 403, 403, 404)),
+    ("post", FURTHER, ONE_MORE, (401, 401, 403, 404, 403, 409, 404)),
+    ("post", f"{NO_FURTHER}/answer", {"answer": 1}, (401, 401, 404, 404, 403, 403, 404)),
+    ("post", f"{NO_FURTHER}/withdraw", None, (401, 401, 403, 404, 403, 404, 404)),
     ("GET", "/jobs/{draft}/applications", None, (401, 401, 404, 404, 200, 200, 404)),
     ("GET", "/jobs/{job}/reports", None, (401, 401, 403, 403, 200, 200, 404)),
     ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),

@@ -7,13 +7,14 @@ from uuid import uuid4
 
 import pytest
 from allauth.mfa.models import Authenticator
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from applicants.models import Applicant
 from jobs.models import ApiKey, JobPosting, Membership, Retention, Role
-from pipeline.models import Email, PlannedSeats
+from pipeline.form.versions import questions_of
+from pipeline.models import Email, FurtherQuestion, PlannedSeats
 from tests.browser.buttons import shows
-from tests.browser.helpers import axe
+from tests.browser.helpers import axe, sign_in_applicant
 from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
 from tests.browser.site import Site
@@ -239,3 +240,45 @@ def test_a_template_is_kept_used_renamed_and_deleted(owner: Hands, world: World)
     owner.follow("Delete…")
     owner.press("Delete template")
     shows(owner.page, "“Payments” is deleted.")
+
+
+def test_a_form_is_built_answered_and_asked_further(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.draft}/form/")
+    for label in ("Town", "Age"):
+        owner.follow("Short text" if label == "Town" else "Number")
+        owner.fill("Question", label)
+        owner.press("Save the question")
+    owner.press("Move up: Age")
+    owner.follow("Age")
+    owner.fill("Question", "Your age")
+    owner.press("Save the question")
+    owner.press("Remove: Town")
+    owner.press("Publish")
+
+    shows(owner.page, "Version 1 is published")
+    (asked,) = questions_of(world.draft, 1)
+    assert (asked.key, asked.label) == ("age", "Your age")
+
+    owner.page.goto(f"/company/applications/{world.reviewed.id}/question/")
+    owner.fill("Question", "When can you start?")
+    owner.press("Ask this question")
+    shows(owner.page, "When can you start?")
+    owner.press("Withdraw the question")
+    shows(owner.page, "Withdrawn")
+
+
+def test_answers_are_changed_and_a_question_is_answered(
+    page: Page, site: Site, world: World
+) -> None:
+    sign_in_applicant(page.context, site.url, world.applicant)
+    me = Hands(page, "mouse")
+    me.page.goto(f"/me/applications/{world.my_place.id}/answers/")
+    me.fill("Town", "Rostock")
+    me.press("Save my answers")
+    shows(me.page, "Rostock")
+
+    me.page.goto(f"/me/applications/{world.questioned.id}/question/")
+    me.fill("When can you start?", "In May")
+    me.press("Send my answer")
+    shows(me.page, "Your answer is sent.")
+    assert FurtherQuestion.objects.get(application=world.questioned).answer == "In May"

@@ -62,6 +62,10 @@ def _mine(world: World) -> dict[str, Any]:
     return {"application_id": world.offered.id}
 
 
+def _reviewed(world: World) -> dict[str, Any]:
+    return {"application_id": world.reviewed.id}
+
+
 def _theirs(world: World) -> dict[str, Any]:
     return {"application_id": world.waiting.id}
 
@@ -85,6 +89,8 @@ APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
+    "answers_mine": World.ids_of_my_place,
+    "answer_mine": lambda world: {"application_id": world.questioned.id},
     "contest_mine": lambda world: {"application_id": world.ended.id},
     **dict.fromkeys(("defer_mine", "preaccept_mine", "pass_mine"), World.ids_of_my_place),
     **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
@@ -97,6 +103,10 @@ COMPANY: dict[str, Where] = {
     "what_if": _job,
     **dict.fromkeys(("board", "applications", "job_close", "job_delete"), _job),
     **dict.fromkeys(("job_capacity", "job_hiring", "planned_seats"), _job),
+    **dict.fromkeys(("job_form", "form_preview"), _job),
+    "edit_question": lambda world: {"job_id": world.job, "key": "town"},
+    "add_question": lambda world: {"job_id": world.job, "kind": "NUMBER"},
+    "ask_question": _reviewed,
     "add_person": _job,
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),

@@ -11,6 +11,8 @@ from jobs import keys
 from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, ActorKind, Outcome
+from pipeline.form import later
+from pipeline.form.versions import publish
 from pipeline.models import Application, Contest
 from pipeline.services.contests import contest
 from pipeline.services.jobs import (
@@ -30,6 +32,7 @@ from tests.browser.work_rows import Work, make_work
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.clock import let_time_pass
+from tests.support.forms import FIVE, FIVE_ANSWERS, asked, filled, must_have_licence
 
 HOUR = 3_600
 NAMES = (
@@ -61,6 +64,8 @@ class World:
     missed: Application
     ended: Application
     asked: Contest
+    reviewed: Application
+    questioned: Application
     template: UUID
     work: Work
     webhooks: Webhooks
@@ -94,9 +99,11 @@ def make_world() -> World:
     job = _job(company, actor, "Backend engineer, payments", seats=8)
     people = [_person(name) for name in NAMES]
     crowd = _history(job, people, actor)
+    _ask_questions(job, crowd)
     me = people[16]
     paused = _job(company, actor, "Office manager", seats=2)
     closed = _job(company, actor, "Support agent", seats=1)
+    publish(job_id=paused, questions=FIVE, actor=actor)
     for each in (paused, closed):
         for person in [*people[:3], me]:
             _apply(each, person)
@@ -121,6 +128,8 @@ def make_world() -> World:
         waiting=crowd[16],
         missed=crowd[9],
         ended=ended,
+        reviewed=crowd[10],
+        questioned=_questioned(company, actor, me),
         asked=contest(application_id=other.id, text=ASKED, actor=factories.owner_of(other)),
         template=keep_template(job=factories.row_of(job), name="Engineer").id,
         work=make_work(company.id, job, owner.id),
@@ -146,6 +155,22 @@ def _history(job: UUID, people: list[Applicant], actor: Actor) -> list[Applicati
     return crowd
 
 
+def _ask_questions(job: UUID, crowd: list[Application]) -> None:
+    """Publish a form, which two people on the waitlist have answered."""
+    publish(job_id=job, questions=[*FIVE, must_have_licence()], actor=factories.RECRUITER)
+    for person in crowd[16:18]:
+        given = later.fill_later(factories.row_of(job), {**FIVE_ANSWERS, "licence": True})
+        actor = factories.owner_of(person)
+        later.change_answers(application_id=person.id, filled=given, actor=actor)
+
+
+def _questioned(company: Company, actor: Actor, person: Applicant) -> Application:
+    """Make an application in review, whose person is asked one more question."""
+    made = _apply(_job(company, actor, "Accountant", seats=1), person)
+    asked(made)
+    return made
+
+
 def _job(
     company: Company, actor: Actor, title: str, *, seats: int, first: bool = False, **how: bool
 ) -> UUID:
@@ -166,7 +191,8 @@ def _person(name: str) -> Applicant:
 
 def _apply(job: UUID, person: Applicant) -> Application:
     actor = factories.as_applicant(person.id)
-    return apply(job_id=job, applicant_id=person.id, name=person.name, actor=actor)
+    given = filled(job) if factories.row_of(job).form_version else None
+    return apply(job_id=job, applicant_id=person.id, name=person.name, actor=actor, filled=given)
 
 
 def _end(application: Application, outcome: Outcome, actor: Actor) -> None:

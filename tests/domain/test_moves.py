@@ -58,6 +58,9 @@ WAITLIST                CLOSE_OUT    INACTIVE                CLOSED_OUT         
 PENDING_ACKNOWLEDGMENT  CLOSE_OUT    INACTIVE                CLOSED_OUT         JOB_CLOSED
 INACTIVE                CONTEST      INACTIVE                CONTESTED          -
 INACTIVE                ANSWER_CONTEST  INACTIVE             CONTEST_ANSWERED   -
+WAITLIST                CHANGE_ANSWERS  WAITLIST             ANSWERS_CHANGED    -
+ACTIVE                  CHANGE_ANSWERS  ACTIVE               ANSWERS_CHANGED    -
+ACTIVE                  ASK_QUESTION    ACTIVE               QUESTION_ASKED     -
 """
 ROWS = [[None if word == "-" else word for word in row.split()] for row in LEGAL.split("\n") if row]
 EXPECTED = {(status, move): tuple(rest) for status, move, *rest in ROWS}
@@ -73,7 +76,8 @@ WISHES = (Move.DEFER, Move.PREACCEPT, Move.ASK_PASS)
 # Moves of which one needs the other half of all applications.
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
 OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
-OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST"}
+OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST", "CHANGE_ANSWERS"}
+OF_VERIFIED |= {"ASK_QUESTION"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])
@@ -185,7 +189,9 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
         else:
             passes, waits = pair[1] == Move.PASS, pair[0] == Status.WAITLIST
             wishes = pair[1] in WISHES or (passes and not waits)
+            wishes = wishes or pair[1] == Move.CHANGE_ANSWERS
             actor = factories.owner_of(person) if wishes else SYSTEM
+            actor = factories.RECRUITER if pair[1] == Move.ASK_QUESTION else actor
             row.pass_next = pair[1] == Move.ASK_PASS or (passes and waits)
             if passes and waits:
                 make_move(job, row, Move.ASK_PASS, actor=factories.owner_of(person))

@@ -32,6 +32,7 @@ PERSONAL: dict[str, Personal] = {
         "erased; when it is removed",
     ),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
+    "pipeline_attachment.name": Personal("applicant", "applications.files", "erased"),
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
@@ -40,6 +41,22 @@ PERSONAL: dict[str, Personal] = {
     ),
     "pipeline_applicationreference.metadata": Personal(
         "applicant", "no: written by the company for itself", "erased"
+    ),
+    "pipeline_givenanswers.answers": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_givenanswers.salt": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_givenanswers.digest": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_givenanswers.searched": Personal("applicant", "applications.answers", "erased"),
+    "pipeline_furtherquestion.question": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
+    "pipeline_furtherquestion.answer": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
+    "pipeline_furtherquestion.salt": Personal(
+        "applicant", "applications.further_questions", "erased"
+    ),
+    "pipeline_furtherquestion.digest": Personal(
+        "applicant", "applications.further_questions", "erased"
     ),
     "pipeline_contest.text": Personal("applicant", "applications.asked_to_look_again", "erased"),
     "pipeline_contest.answer_text": Personal(
@@ -114,6 +131,8 @@ HASHES = frozenset(
     " applicants_privateemail.address applicants_privateemail.sealed"
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
+    " pipeline_attachment.holder pipeline_attachment.sha256 pipeline_attachment.storage_key"
+    " pipeline_removedobject.storage_key"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
     " pipeline_removedlog.head"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id"
@@ -141,7 +160,10 @@ CODES = frozenset(
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " jobs_membership.reviews pipeline_jobfollower.telling pipeline_reviewnotice.kind"
+    " pipeline_attachment.content_type pipeline_attachment.state"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_formdraft.questions pipeline_formversion.questions pipeline_formrefusals.key"
+    " pipeline_jobtemplate.questions pipeline_importrefusal.detail"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"

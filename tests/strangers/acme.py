@@ -13,10 +13,13 @@ from applicants import codes, tokens
 from jobs import keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.domain.states import Outcome
+from pipeline.form.questions import Kind
+from pipeline.form.versions import publish
 from pipeline.models import (
     Criterion,
     DecisionNote,
     Email,
+    FormRefusals,
     PendingDecision,
     RequestRecord,
     StoredFile,
@@ -28,12 +31,14 @@ from pipeline.services.contests import contest
 from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_job
 from pipeline.services.joining import change_application_reference
 from pipeline.services.leaving import remove
+from pipeline.services.turns import acknowledge
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.factories import owner_of
+from tests.support.forms import asked, filled, question
 from tests.support.planned_seats import planned
 from tests.support.push import Browser
 
@@ -76,6 +81,11 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
     "pipeline.Email": lambda acme: Q(application__job__company=acme),
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
+    "pipeline.FormDraft": lambda acme: Q(job__company=acme),
+    "pipeline.FormRefusals": lambda acme: Q(job__company=acme),
+    "pipeline.FormVersion": lambda acme: Q(job__company=acme),
+    "pipeline.FurtherQuestion": lambda acme: Q(application__job__company=acme),
+    "pipeline.GivenAnswers": lambda acme: Q(application__job__company=acme),
     "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportedRow": lambda acme: Q(run__file__company_id=acme.id),
@@ -185,12 +195,14 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
         for number in range(3)
     ]
-    first, second, third = [factories.application(job, person) for person in people]
+    given = _form(job)
+    first, second, third = [factories.application(job, each, filled=given) for each in people]
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
     update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
     tokens.issue(people[0])
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
+    acknowledge(application_id=first.id, actor=owner_of(first))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
@@ -213,6 +225,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
+        "question_id": asked(first).id,
         "planned_id": planned(draft).id,
         "template_id": keep_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
@@ -223,6 +236,14 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _form(job: Any) -> Any:
+    """Publish a form that has refused someone, and return answers to it."""
+    questions = [question(Kind.SHORT_TEXT, "town", label=f"{MARKER} town", in_summary=True)]
+    publish(job_id=job, questions=questions, actor=factories.RECRUITER)
+    FormRefusals.objects.create(job_id=job, key="town", refused=1)
+    return filled(job, town=f"{MARKER} here")
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:

@@ -21,6 +21,7 @@ from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
 from tests.support.clock import database_now, let_time_pass
 from tests.support.contests import CONTEST_POSTS
+from tests.support.forms import FORM_POSTS
 from tests.support.passes import PASS_POSTS
 from tests.support.sandboxes import sandbox
 from tests.support.webhooks import endpoint
@@ -241,6 +242,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     **{path: [partial(_sent, made)] for path, made in PASS_POSTS.items()},
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     **{path: [partial(_sent, made)] for path, made in CONTEST_POSTS.items()},
+    **{path: [partial(_sent, made)] for path, made in FORM_POSTS.items()},
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],

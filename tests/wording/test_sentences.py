@@ -20,6 +20,7 @@ from pipeline.domain.states import (
     OPENS_AT,
     PLANNED_SEATS,
     POSITIONS,
+    QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -74,6 +75,8 @@ def facts_of(event: EventType) -> dict[str, Any]:
         return {"decay_count": 1, "answer_by": logged_time(NOON)} | (
             answer if event == EventType.CONTEST_ANSWERED else {}
         )
+    if event == EventType.QUESTION_ASKED:
+        return {"decay_count": 1, "answer_by": logged_time(NOON)}
     return FACTS | ({"reason": "OUR_ERROR"} if event == EventType.REINSTATED else {})
 
 
@@ -115,7 +118,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
 
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
-    possible.add((EventType.APPLIED, DRAW_AT))
+    possible |= {(EventType.APPLIED, DRAW_AT), (EventType.ANSWERS_CHANGED, QUESTION_ID)}
     possible |= set(WISHED.items())
     possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
     possible |= {(EventType.PROMOTED, cause) for cause in (EventType.PASSED, EventType.VERIFIED)}

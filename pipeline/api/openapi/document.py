@@ -14,6 +14,9 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
 from jobs.models import JobStatus, Role, Scope
+from pipeline.api.openapi import (
+    form_fields as form_fields,  # importing it registers the fields
+)
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.examples import sample_value
 from pipeline.api.openapi.fields import Types

@@ -20,6 +20,7 @@ from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
 from jobs.policies import Policy
+from pipeline.api.openapi import form_words
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.v1.fields import METADATA_KEY
 from pipeline.domain.place import PUBLISHED
@@ -30,7 +31,7 @@ from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 # Where a field of a type has another meaning than elsewhere. Empty: the type's own description
 # says it.
-OF_TYPES = {
+OF_TYPES = form_words.OF_TYPES | {
     "Application.position": "1 is the next in line; null outside the waitlist, until verified, in "
     "a job's list of applications, and in events.",
     "ActorRef.id": "Of COMPANY, the key or member; of APPLICANT, the person; null for SYSTEM.",
@@ -207,7 +208,7 @@ OF_TYPES = {
 # Descriptions of the API's fields by their name alone.
 
 
-DESCRIPTIONS = {
+DESCRIPTIONS = form_words.DESCRIPTIONS | {
     "acknowledge_by": "The deadline for acknowledging the offered seat; null without an offer.",
     "acknowledge_first_seat": "Whether people must also acknowledge a seat that is free when"
     " they apply.",

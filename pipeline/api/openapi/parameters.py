@@ -16,6 +16,7 @@ from pipeline.api.parameters import DEFAULT_LIMIT, LARGEST, LONGEST_SEARCH, MOST
 from pipeline.domain.states import EventType, Outcome
 from pipeline.domain.states import Status as LineStatus
 from pipeline.figures.idle_seats import MOST_WEEKS, USUAL_WEEKS
+from pipeline.form.versions import MOST_VERSIONS
 from pipeline.integrations.request_log import StatusClass
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,
@@ -167,9 +168,14 @@ _ONE_TIME_LISTED = (
     )
 )
 _DECISION = "the company's decision, with its note for the company"
-EXPAND_DECISION = describe_expand(decision=_DECISION)
+FORM_VERSION = Parameter(
+    "version", "An earlier version of the form.", integer_schema(0, MOST_VERSIONS)
+)
+_ANSWERS = "the last answers to the job's questions"
+EXPAND_DECISION = describe_expand(decision=_DECISION, answers=_ANSWERS)
 EXPAND_LIST = describe_expand(
     decision=_DECISION,
+    answers=_ANSWERS,
     total="the number of matching applications, counted up to 10,000; not together with `search`",
 )
 EXPAND_APPLICATION = describe_expand(
@@ -271,4 +277,5 @@ PATHS = {
     "delivery_id": "The delivery's id.",
     "email_id": "The email's id.",
     "contest_id": "The id of the request to look again.",
+    "question_id": "The further question's id.",
 }

@@ -206,7 +206,7 @@ def _answer_applications(
     rows = applications_out(
         page.rows,
         private=isinstance(caller, CompanyCaller),
-        with_decisions="decision" in expanded,
+        expanded=expanded,
     )
     last = page.rows[-1].application.id if page.more else None
     next_cursor = encode_cursor(last) if last else None

@@ -14,6 +14,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from applicants.addresses import checked_address
 from applicants.texts import checked_name, plain_text
 from pipeline.api.parameters import parse_moment
+from pipeline.form.questions import MOST_CHOICES, MOST_QUESTIONS
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,
     METADATA_KEY_LENGTH,
@@ -190,6 +191,48 @@ def _metadata_refusals(key: str, text: Any) -> list[ErrorDetail]:
         why = f"Must have at most {METADATA_VALUE_LENGTH} characters."
         return [ErrorDetail(why, "max_length")]
     return []
+
+
+class AnswerValue(serializers.JSONField):
+    """An answer to a question: of which kind, only the question says."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the answer. Raises ValidationError."""
+        simple = data is None or isinstance(data, str | bool | int | float)
+        texts = isinstance(data, list) and all(isinstance(each, str) for each in data)
+        if not (simple or texts) or (texts and len(data) > MOST_CHOICES + 1):
+            self.fail("invalid")
+        return data
+
+
+class AnswerSet(AnyObject):
+    """Answers to the questions of a form, by their keys."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Return the answers. Raises ValidationError."""
+        given: dict[str, Any] = super().to_internal_value(data)
+        if len(given) > MOST_QUESTIONS:
+            why = f"Must have at most {MOST_QUESTIONS} answers."
+            raise ValidationError([ErrorDetail(why, "max_length")])
+        one, wrong = AnswerValue(allow_null=True), {}
+        for key, answer in given.items():
+            try:
+                one.to_internal_value(answer)
+            except ValidationError as error:
+                wrong[key] = error.detail
+        if wrong:
+            raise ValidationError(wrong)
+        return given
+
+
+class Bound(serializers.JSONField):
+    """A smallest or largest answer: a number, or a date as a string."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the number or string. Raises ValidationError."""
+        if isinstance(data, bool) or not isinstance(data, str | int | float):
+            self.fail("invalid")
+        return data
 
 
 def declare_external_id() -> Line:

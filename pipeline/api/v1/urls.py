@@ -13,12 +13,13 @@ from pipeline.api.v1 import (
     schedules,
     webhooks,
 )
-from pipeline.api.v1.applications import import_file, receipts, review, scores
+from pipeline.api.v1.applications import answers, import_file, receipts, review, scores
 from pipeline.api.v1.applications import views as applications
-from pipeline.api.v1.jobs import facts
+from pipeline.api.v1.jobs import facts, form
 from pipeline.api.v1.jobs import views as jobs
 from pipeline.api.v1.tasks import views as tasks
 
+_FURTHER = "applications/<uuid:application_id>/further-questions/<uuid:question_id>"
 _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 
 urlpatterns = [
@@ -30,6 +31,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/open", jobs.OpenJob.as_view()),
     path("jobs/<uuid:job_id>/pause", jobs.PauseJob.as_view()),
     path("jobs/<uuid:job_id>/close", jobs.CloseJob.as_view()),
+    path("jobs/<uuid:job_id>/form", form.FormOfJob.as_view()),
     path("jobs/<uuid:job_id>/applications", applications.JobApplications.as_view()),
     path("jobs/<uuid:job_id>/applications/import", import_file.ImportApplications.as_view()),
     path("jobs/<uuid:job_id>/pipeline", line.LinePipeline.as_view()),
@@ -62,6 +64,12 @@ urlpatterns = [
     path("applications/<uuid:application_id>/preaccept", applications.Preaccept.as_view()),
     path("applications/<uuid:application_id>/pass", applications.PassOffer.as_view()),
     path("applications/<uuid:application_id>/pass-next", applications.PassNext.as_view()),
+    path("applications/<uuid:application_id>/answers", answers.Answers.as_view()),
+    path(
+        "applications/<uuid:application_id>/further-questions", answers.FurtherQuestions.as_view()
+    ),
+    path(f"{_FURTHER}/answer", answers.AnswerFurtherQuestion.as_view()),
+    path(f"{_FURTHER}/withdraw", answers.WithdrawFurtherQuestion.as_view()),
     path("applications/<uuid:application_id>/reinstate", review.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", review.Contests.as_view()),
     path(

@@ -26,6 +26,7 @@ from pipeline.domain.states import (
     DECISIONS,
     FILLED_BY,
     HIRED,
+    OF_ANSWERS,
     OPENS_AT,
     PLANNED_SEATS,
     POSITIONS,
@@ -92,6 +93,7 @@ _WITHOUT_CHOICE = (
     EventType.PREACCEPTED,
     EventType.PASS_ASKED,
     *OF_CONTESTS,
+    *OF_ANSWERS,
 )
 _MOVES = {
     EventType.ACKNOWLEDGED: Move.ACKNOWLEDGE,

@@ -28,6 +28,7 @@ from pipeline.domain.errors import (
     SandboxFull,
 )
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.files.imports.answers import CellRefused, fill_row
 from pipeline.files.imports.reading import read_file
 from pipeline.files.imports.results import (
     attach_references,
@@ -36,13 +37,15 @@ from pipeline.files.imports.results import (
     keep_refused_rows,
 )
 from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
+from pipeline.form.answers import keep, logged
+from pipeline.form.versions import questions_of
 from pipeline.line.admission import admit
 from pipeline.line.lock import LockedPeople, lock_job, read_people
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRefusal, ImportRun
-from pipeline.services.joining import lock_external_ids
+from pipeline.services.joining import lock_external_ids, prepare_answers
 
 # About how long a batch may hold the job's lock. Other changes run between two batches.
 LOCK_SECONDS = 0.1
@@ -78,6 +81,8 @@ class Batch:
     refused: list[tuple[ImportRow, Refusal]] = field(default_factory=list)
     # The application that is in the way of a refused row, by the row's number.
     existing: dict[int, UUID] = field(default_factory=dict)
+    # What is wrong with a refused answer, by the row's number.
+    details: dict[int, str] = field(default_factory=dict)
     lock_seconds: float = 0.0
 
 
@@ -209,10 +214,22 @@ def _admit_row(
     if applicant_id is None:
         return Refusal.BAD_EMAIL
     try:
+        filled = fill_row(job.form_version, questions_of(job.id, job.form_version), row)
         history = known.locked_person(applicant_id).history
+        given = filled and prepare_answers(job.id, history.unverified, filled)
         application = admit(
-            job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True
+            job,
+            history,
+            applicant_id=applicant_id,
+            name=row.name,
+            actor=actor,
+            verified=True,
+            application_id=given.application_id if given else None,
+            facts=logged(given) if given else {},
         )
+    except CellRefused as error:
+        batch.details[row.number] = str(error)
+        return Refusal.BAD_ANSWER
     except ApplicantNotFound:
         return Refusal.ERASED
     except AlreadyApplied as error:
@@ -220,12 +237,14 @@ def _admit_row(
         return Refusal.ALREADY_APPLIED
     except DrawFull:
         return Refusal.DRAW_FULL
+    if given:
+        keep(job, given)
     batch.accepted.append((row, application.id))
     return None
 
 
 def _count_admitted(run: ImportRun, batch: Batch) -> None:
-    keep_refused_rows(run, batch.refused, batch.existing)
+    keep_refused_rows(run, batch.refused, batch.existing, batch.details)
     keep_imported_rows(run, batch.accepted, already_there=False)
     keep_imported_rows(run, batch.already_there, already_there=True)
     run.next_row += len(batch.rows)

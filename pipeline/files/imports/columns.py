@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.utils.text import format_lazy
@@ -155,6 +156,13 @@ class Columns:
     parts: tuple[int, ...] = ()
     shared: int | None = None
     external_id: int | None = None
+    # Columns of questions, each with the question's key.
+    questions: tuple[tuple[int, str], ...] = ()
+
+    def answers_in(self, cells: Sequence[str]) -> dict[str, str] | None:
+        """Return the filled cells of questions in a row of the file, by key."""
+        found = {key: text for at, key in self.questions if (text := read_cell(cells, at))}
+        return found or None
 
     def name_in(self, cells: Sequence[str]) -> str:
         """Return the name in a row of the file."""
@@ -175,6 +183,7 @@ class Columns:
             "name": [self._short_title(at) for at in names],
             "email": self._short_title(self.email),
             "external_id": "" if self.external_id is None else self._short_title(self.external_id),
+            "answers": [self._short_title(at) for at, _key in self.questions],
         }
 
     def _short_title(self, at: int) -> str:
@@ -186,10 +195,13 @@ def read_cell(cells: Sequence[str], at: int) -> str:
     return undo_defused_csv_text(cells[at].strip()).strip() if at < len(cells) else ""
 
 
-def find_columns(lines: Sequence[str]) -> tuple[Columns, int]:
+def find_columns(
+    lines: Sequence[str], questions: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Columns, int]:
     """Find the columns in the first lines of a file, and how many of these lines they take.
 
-    Blank lines, notes and a line like `sep=;` may stand above. Raises ImportFileRefused.
+    `questions`: the titles of columns with answers, and the keys of their questions. Blank lines,
+    notes and a line like `sep=;` may stand above. Raises ImportFileRefused.
     """
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled:
@@ -206,14 +218,18 @@ def find_columns(lines: Sequence[str]) -> tuple[Columns, int]:
             except csv.Error:
                 continue
             above = csv.reader(lines[first:at], delimiter=delimiter)
-            found = _match_titles(titles, delimiter, row=1 + sum(1 for _ in above))
+            found = _match_titles(
+                titles, delimiter, row=1 + sum(1 for _ in above), questions=questions
+            )
             if isinstance(found, Columns):
                 return found, at + reader.line_num
             trouble = trouble or found
     raise ImportFileRefused(what=trouble or _explain_trouble(lines, filled))
 
 
-def _match_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Columns | str:
+def _match_titles(
+    titles: Sequence[str], delimiter: str, *, row: int, questions: Mapping[str, str]
+) -> Columns | str:
     """Return the columns that a row names, or what is wrong with it: "" if it names none."""
     found: dict[str, list[int]] = {}
     for at, title in enumerate(titles):
@@ -249,7 +265,22 @@ def _match_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Columns
         shared=shared,
         # In a file that was exported here, the ids belong to the exported applications.
         external_id=None if OWN_ID in only else only.get(EXTERNAL_ID),
+        questions=_match_questions(titles, questions),
     )
+
+
+def _match_questions(
+    titles: Sequence[str], questions: Mapping[str, str]
+) -> tuple[tuple[int, str], ...]:
+    """Return the columns that name a question, the first one for each."""
+    known = {_plain_title(title): key for title, key in reversed(list(questions.items()))}
+    found: dict[str, int] = {}
+    for at, title in enumerate(titles):
+        if len(title) <= _LONGEST_TITLE and not _title_role(title):
+            key = known.get(_plain_title(title))
+            if key:
+                found.setdefault(key, at)
+    return tuple((at, key) for key, at in found.items())
 
 
 def _title_role(title: str) -> str | None:

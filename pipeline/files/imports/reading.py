@@ -6,9 +6,10 @@ import codecs
 import csv
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice
+from types import MappingProxyType
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -18,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from applicants.addresses import lower_case_address
 from pipeline.domain.errors import ImportFileRefused
+from pipeline.files.imports.answers import current_form, titles_of
 from pipeline.files.imports.columns import (
     HOW,
     MOST_TOP_LINES,
@@ -47,14 +49,18 @@ _SAVE = gettext_lazy("In your spreadsheet, save the sheet as “CSV UTF-8” and
 _NOT_TEXT = gettext_lazy("This is not a text file in UTF-8.")
 
 
-def open_csv(content: Iterable[bytes]) -> tuple[Columns, Iterator[ImportRow]]:
+def open_csv(
+    content: Iterable[bytes], questions: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Columns, Iterator[ImportRow]]:
     """Return the columns of a CSV file, and its rows in order, without blank ones.
+
+    `questions` as in `find_columns`.
 
     Raises ImportFileRefused if the file as a whole cannot be read, possibly after some rows.
     """
     lines = _csv_lines(_csv_texts(content))
     top = list(islice(lines, MOST_TOP_LINES))
-    columns, taken = find_columns(top)
+    columns, taken = find_columns(top, questions)
     return columns, _csv_rows(columns, chain(top[taken:], lines))
 
 
@@ -103,6 +109,7 @@ def _csv_rows(columns: Columns, lines: Iterator[str]) -> Iterator[ImportRow]:
             columns.name_in(cells),
             extract_address(read_cell(cells, columns.email)),
             "" if at is None else read_cell(cells, at),
+            answers=columns.answers_in(cells),
         )
     if not found:
         raise ImportFileRefused(what=_("The file has no rows below the column names."))
@@ -225,7 +232,8 @@ def read_file(run: ImportRun) -> None:
         return
     file, raw = run.file, StoredPart.objects.filter(file_id=run.file_id, number__lt=0)
     try:
-        columns, rows = open_csv(_unread_bytes(file.id))
+        _number, questions = current_form(file.job_id)
+        columns, rows = open_csv(_unread_bytes(file.id), titles_of(questions))
         file.rows, file.size_bytes = store_rows(file.id, rows)
     except ImportFileRefused as error:
         StoredPart.objects.filter(file_id=file.id).delete()

@@ -130,8 +130,8 @@ PIECE = 64 * 1_024  # characters, roughly
 _KEEP_REFUSED = PreparedStatement(
     """
 INSERT INTO pipeline_importrefusal
-    (run_id, row, reason, name, email, external_id, application_id)
-SELECT run_id, row, reason, name, email, external_id, application_id
+    (run_id, row, reason, name, email, external_id, application_id, detail)
+SELECT run_id, row, reason, name, email, external_id, application_id, detail
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 """
 )
@@ -141,12 +141,14 @@ def keep_refused_rows(
     run: ImportRun,
     refused: Sequence[tuple[ImportRow, Refusal]],
     existing: Mapping[int, UUID] | None = None,
+    details: Mapping[int, str] | None = None,
 ) -> None:
     """Store rows that an import refuses, or would refuse, with the reasons.
 
-    `existing`: the application that is in a row's way, by the row's number.
+    `existing`: the application that is in a row's way, by the row's number; `details` likewise:
+    what is wrong with an answer.
     """
-    in_the_way = existing or {}
+    in_the_way, told = existing or {}, details or {}
     records = [
         {
             "run_id": str(run.file_id),
@@ -156,6 +158,7 @@ def keep_refused_rows(
             "email": row.email,
             "external_id": row.external_id,
             "application_id": str(in_the_way[row.number]) if row.number in in_the_way else None,
+            "detail": told.get(row.number, ""),
         }
         for row, why in refused
     ]
@@ -204,7 +207,7 @@ def first_waiting_row(run: ImportRun) -> ImportRow | None:
     return next((row for row in rows if not row.refusal), None)
 
 
-def describe_refusal(reason: str, email: str, columns: Mapping[str, Any]) -> str:
+def describe_refusal(reason: str, email: str, columns: Mapping[str, Any], detail: str = "") -> str:
     """Return the text of a refusal: the cell, what it holds, and the cure.
 
     `columns`: how the columns were understood, if the rows came in a file. An unknown reason, from
@@ -214,18 +217,25 @@ def describe_refusal(reason: str, email: str, columns: Mapping[str, Any]) -> str
         return reason
     titles = {"name": "name", "email": "email", "external_id": "external_id"} | dict(columns)
     names = titles["name"] if isinstance(titles["name"], list) else [titles["name"]]
-    return WORDS[Refusal(reason)].format(
-        name=" or ".join(f"“{name}”" for name in names),
-        email=f"“{titles['email']}”",
-        id=f"“{titles['external_id']}”",
-        seen=visible_text(email),
+    return (
+        WORDS[Refusal(reason)]
+        .format(
+            name=" or ".join(f"“{name}”" for name in names),
+            email=f"“{titles['email']}”",
+            id=f"“{titles['external_id']}”",
+            seen=visible_text(email),
+            detail=detail,
+        )
+        .strip()
     )
 
 
 def _refused_row(
     run: ImportRun, row: ImportRow | ImportRefusal, number: int, code: str
 ) -> dict[str, object]:
-    words = str(LEFT_WORDS.get(code, "")) or describe_refusal(code, row.email, run.columns)
+    words = str(LEFT_WORDS.get(code, "")) or describe_refusal(
+        code, row.email, run.columns, getattr(row, "detail", "")
+    )
     return {
         "row": number,
         "name": row.name,
@@ -250,14 +260,16 @@ FROM json_populate_recordset(NULL::pipeline_importedrow, %(imported)s::json)
 # Rows without a reason have an application. Its id may have changed since.
 _OUTCOMES = """
 SELECT outcome.row, outcome.application_id, outcome.already_there, outcome.reason, outcome.email,
+       outcome.detail,
        CASE WHEN outcome.reason = '' THEN attached.external_id
             ELSE nullif(outcome.external_id, '') END
 FROM (
-    (SELECT row, application_id, already_there, '' AS reason, '' AS email, '' AS external_id
+    (SELECT row, application_id, already_there, '' AS reason, '' AS email, '' AS external_id,
+            '' AS detail
      FROM pipeline_importedrow
      WHERE run_id = %(run)s AND row > %(after)s ORDER BY row LIMIT %(most)s)
     UNION ALL
-    (SELECT row, application_id, false, reason, email, external_id
+    (SELECT row, application_id, false, reason, email, external_id, detail
      FROM pipeline_importrefusal
      WHERE run_id = %(run)s AND row > %(after)s ORDER BY row LIMIT %(most)s)
 ) outcome
@@ -360,7 +372,7 @@ def read_outcomes(run: ImportRun, *, after: int, limit: int) -> list[Outcome]:
             already_there,
             external_id,
             reason,
-            describe_refusal(reason, email, run.columns) if reason else "",
+            describe_refusal(reason, email, run.columns, detail) if reason else "",
         )
-        for row, application_id, already_there, reason, email, external_id in found
+        for row, application_id, already_there, reason, email, detail, external_id in found
     ]

@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
@@ -32,6 +32,7 @@ class Refusal(StrEnum):
     BAD_EMAIL = "BAD_EMAIL"
     SEVERAL_EMAILS = "SEVERAL_EMAILS"
     BAD_EXTERNAL_ID = "BAD_EXTERNAL_ID"
+    BAD_ANSWER = "BAD_ANSWER"
     DUPLICATE_EXTERNAL_ID = "DUPLICATE_EXTERNAL_ID"
     EXTERNAL_ID_TAKEN = "EXTERNAL_ID_TAKEN"
     DUPLICATE = "DUPLICATE"
@@ -62,6 +63,7 @@ WORDS = {
         "The id has more than 200 characters, or some that cannot be shown."
         " Correct it in the column {id}."
     ),
+    Refusal.BAD_ANSWER: _("An answer cannot be taken in. {detail}"),
     Refusal.DUPLICATE_EXTERNAL_ID: _(
         "The id in the column {id} is already in an earlier row. Remove one of the rows."
     ),
@@ -90,7 +92,7 @@ class ImportRow(NamedTuple):
 
     `email` is normalized as addresses are stored, even if it is not valid. `refusal` says what is
     wrong with the row, as far as the list alone shows it. `external_id` and `metadata` are what the
-    company attaches to the application.
+    company attaches to the application. `answers` are as given, by the keys of their questions.
     """
 
     number: int
@@ -99,6 +101,7 @@ class ImportRow(NamedTuple):
     refusal: Refusal | None = None
     external_id: str = ""
     metadata: dict[str, str] | None = None
+    answers: dict[str, Any] | None = None
 
     def as_line(self) -> bytes:
         """Return the row as it is stored until it is imported."""
@@ -119,6 +122,7 @@ class RowReader:
         email: str,
         external_id: str = "",
         metadata: dict[str, str] | None = None,
+        answers: dict[str, Any] | None = None,
     ) -> ImportRow:
         """Return a row, with what is wrong with it."""
         email = normal_address(email)
@@ -135,6 +139,7 @@ class RowReader:
             refusal,
             _CONTROL.sub(" ", external_id)[:EXTERNAL_ID_LENGTH],
             metadata,
+            answers,
         )
 
     def _refusal(self, name: str, email: str, external_id: str) -> Refusal | None:

@@ -17,6 +17,7 @@ from applicants.addresses import checked_address
 from pipeline.domain.errors import ImportUndoTooLate, StoredFileNotFound
 from pipeline.domain.states import Actor, ActorKind, Move, Reason, Status
 from pipeline.files.imports.admitting import admit_rows, count_remaining_rows, lock_run
+from pipeline.files.imports.answers import CellRefused, current_form, fill_row
 from pipeline.files.imports.reading import read_file
 from pipeline.files.imports.results import (
     find_external_id_holders,
@@ -25,6 +26,7 @@ from pipeline.files.imports.results import (
 )
 from pipeline.files.imports.rows import ImportRow, Refusal, decode_part
 from pipeline.files.imports.starting import CHECK, IMPORT
+from pipeline.form.questions import Question
 from pipeline.line.lock import line_transaction, lock_job, read_locked_applications
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
@@ -74,8 +76,8 @@ def check_rows(
             rows = [row for part in some for row in decode_part(bytes(part.data))]
             if some:
                 last_part = some[-1].number
-                refused, already_there = _check_rows(run.file, rows)
-                keep_refused_rows(run, refused)
+                refused, already_there, details = _check_rows(run.file, rows)
+                keep_refused_rows(run, refused, details=details)
                 rows_checked = run.next_row = run.next_row + len(rows)
                 run.refused += len(refused)
                 run.already_there += already_there
@@ -89,12 +91,15 @@ def check_rows(
 
 def _check_rows(
     file: StoredFile, rows: Sequence[ImportRow]
-) -> tuple[list[tuple[ImportRow, Refusal]], int]:
+) -> tuple[list[tuple[ImportRow, Refusal]], int, dict[int, str]]:
     """Return the rows that would be refused, by the rules of `pipeline.files.imports.admitting`.
 
-    Also returns the number of those whose application is there already.
+    Also returns the number of those whose application is there already, and what is wrong with
+    answers, by the rows' numbers.
     """
     refused, sound, already_there = [], [], 0
+    details: dict[int, str] = {}
+    form = current_form(file.job_id)
     holders = find_external_id_holders(file.company_id, rows)
     for row in rows:
         found = row.refusal
@@ -110,6 +115,8 @@ def _check_rows(
                 continue
             found = Refusal.EXTERNAL_ID_TAKEN
         if found is None:
+            found = _answer_refusal(row, form, details)
+        if found is None:
             sound.append(row)
         else:
             refused.append((row, found))
@@ -119,7 +126,19 @@ def _check_rows(
     theirs = live.filter(applicant__email__in=[row.email for row in sound])
     in_line = set(theirs.values_list("applicant__email", flat=True))
     refused += [(row, Refusal.ALREADY_APPLIED) for row in sound if row.email in in_line]
-    return refused, already_there
+    return refused, already_there, details
+
+
+def _answer_refusal(
+    row: ImportRow, form: tuple[int, tuple[Question, ...]], details: dict[int, str]
+) -> Refusal | None:
+    """Return the refusal of a row whose answers do not fit, and note what is wrong."""
+    try:
+        fill_row(*form, row)
+    except CellRefused as error:
+        details[row.number] = str(error)
+        return Refusal.BAD_ANSWER
+    return None
 
 
 # Undo of an import: the people whom it added and who have not acted since are removed.

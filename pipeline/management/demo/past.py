@@ -21,6 +21,7 @@ from pipeline.config.demo_addresses import demo_address
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, EventType, Outcome, Reason, Status
 from pipeline.management.demo.clock import SimulatedClock
+from pipeline.management.demo.forms import fill_for
 from pipeline.management.demo.plans import PastJob
 from pipeline.services.jobs import JobChanges, close_job, create_job, pause_job, update_job
 from pipeline.services.joining import apply
@@ -142,7 +143,10 @@ class JobPast:
         """Let a person apply. One who is `left_alone` reacts to nothing and is not decided on."""
         person = find_or_create_person(demo_address(name))
         actor = Actor(ActorKind.APPLICANT, person.id)
-        made = apply(job_id=self.job_id, applicant_id=person.id, name=name, actor=actor)
+        filled = fill_for(self.job_id, name)
+        made = apply(
+            job_id=self.job_id, applicant_id=person.id, name=name, actor=actor, filled=filled
+        )
         if left_alone:
             self._left_alone.add(made.id)
 
@@ -156,6 +160,7 @@ class JobPast:
             policy=self._plan.policy,
             actor=self.staff,
             open_now=not self._plan.is_draft,
+            questions=self._plan.questions,
         )
 
     def arrivals(self) -> Iterator[datetime]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from jobs.models import JobStatus, Role
 from jobs.policies import Policy
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, STORY_PEOPLE
+from pipeline.form.questions import Question
+from pipeline.management.demo.forms import YARD
 from pipeline.services.jobs import Posting
 
 HOUR, DAY = 3_600, 86_400
@@ -34,6 +36,7 @@ class PastJob:
     stopped: float | None = None
     stopped_as: JobStatus = JobStatus.OPEN
     is_draft: bool = False
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class LiveJob:
     policy: Policy
     people: tuple[str, ...] = ()
     confirmed: int = 0
+    questions: tuple[Question, ...] = ()
 
 
 SHIPWRIGHT = PastJob(
@@ -69,6 +73,7 @@ SHIPWRIGHT = PastJob(
     people_a_day=2.3,
     confirming=0.72,
     capacities=((20, 6),),
+    questions=YARD,
 )
 RIGGER = PastJob(
     posting=Posting(
@@ -195,6 +200,7 @@ MOVING = LiveJob(
     ),
     people=("Dee Rao", "Eli Sato", "Fay Moreau", "Gus Novak", "Hana Kim", "Ivo Petrov", "Jo Diaz"),
     confirmed=2,
+    questions=YARD[1:],
 )
 STORY = LiveJob(
     posting=Posting(

@@ -31,6 +31,7 @@ from pipeline.figures import forecast
 from pipeline.line.write import unregister_follow_up
 from pipeline.management.demo import records
 from pipeline.management.demo.clock import simulated_time
+from pipeline.management.demo.forms import fill_for
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
@@ -234,11 +235,13 @@ def create_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
         capacity=plan.capacity,
         policy=plan.policy,
         actor=staff,
+        questions=plan.questions,
     )
     for number, name in enumerate(plan.people):
         person = find_or_create_person(demo_address(name))
         actor = Actor(ActorKind.APPLICANT, person.id)
-        made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor)
+        filled = fill_for(job_id, name)
+        made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor, filled=filled)
         if number < plan.confirmed and made.status == Status.PENDING_ACKNOWLEDGMENT:
             acknowledge(application_id=made.id, actor=actor)
     return job_id

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
+from pipeline.attachments.reads import attachments_cache_tag, read_attachments
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
@@ -24,8 +25,9 @@ from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
 from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
-from pipeline.pages.applicant import application_card
+from pipeline.pages.applicant import answers, application_card
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
+from pipeline.pages.applicant.my_files import FilesForm
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.line_picture import LinePicture
@@ -71,6 +73,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     seen = read_application(application_id)
     card, plans = ApplicationCard.of(seen, job), read_seat_plans(job.id)
     contests = read_application_contests(application_id)
+    files = read_attachments(application_id)
+    may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
     review = seen.review_age
 
@@ -95,6 +99,10 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
+            **answers.read_context(card, job),
+            "files": files,
+            "may_change_files": may_change_files,
+            "files_form": FilesForm(request, job) if may_change_files else None,
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),
         }
@@ -108,6 +116,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
+            f" {attachments_cache_tag(files)} {may_change_files}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],

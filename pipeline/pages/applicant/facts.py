@@ -20,8 +20,9 @@ from pipeline.domain.contests import ContestReason
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Reason
 from pipeline.figures.forecast import read_prospects
-from pipeline.figures.job import FEWEST_SHOWN, read_public_facts
+from pipeline.figures.job import FEWEST_SHOWN, read_public_facts, shown_fact
 from pipeline.figures.review_pace import ReviewPace, read_review_pace
+from pipeline.form.versions import read_requirements
 from pipeline.pages import draws
 from pipeline.pages.access import public_job
 from pipeline.selectors.jobs import read_job
@@ -63,6 +64,9 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "given_back": back,
         "pace": pace,
         **_aim(job, pace),
+        "requirements": [
+            (each.question, shown_fact(each.refused)) for each in read_requirements(job)
+        ],
     }
     return render(request, "applicant/facts.html", context)
 

@@ -3,11 +3,14 @@
 from django.urls import path
 
 from pipeline.pages.applicant import (
+    answers,
     application,
+    apply,
     confirm,
     data,
     facts,
     home,
+    my_files,
     openings,
     sign_in,
     wishes,
@@ -18,7 +21,7 @@ _MINE = "me/applications/<uuid:application_id>/"
 urlpatterns = [
     path("", openings.index, name="openings"),
     path("jobs/<uuid:job_id>/", openings.show, name="opening"),
-    path("jobs/<uuid:job_id>/apply/", openings.apply, name="apply"),
+    path("jobs/<uuid:job_id>/apply/", apply.submit, name="apply"),
     path("jobs/<uuid:job_id>/embed/", facts.show_box, name="job_embed"),
     path("jobs/<uuid:job_id>/facts/", facts.show, name="job_facts"),
     path("code/", sign_in.enter_code, name="enter_code"),
@@ -30,6 +33,8 @@ urlpatterns = [
     path(f"{_MINE}not-before/", wishes.save_deferral_wish, name="defer_mine"),
     path(f"{_MINE}pass/", wishes.pass_my_turn, name="pass_mine"),
     path(f"{_MINE}yes/", wishes.save_acceptance_wish, name="preaccept_mine"),
+    path(f"{_MINE}answers/", answers.change, name="answers_mine"),
+    path(f"{_MINE}question/", answers.answer_further, name="answer_mine"),
     path(f"{_MINE}look-again/", application.ask_to_look_again, name="contest_mine"),
     path(f"{_MINE}name/", application.take_over, name="take_over"),
     path(f"{_MINE}receipt/", data.check_receipt, name="check_receipt"),
@@ -38,6 +43,9 @@ urlpatterns = [
     path(f"{_MINE}receipt.json", data.download_my_receipt, name="my_receipt_file"),
     path(f"{_MINE}log.jsonl", data.download_receipt_log, name="my_line_log"),
     path(f"{_MINE}deadline.ics", application.download_deadline, name="my_deadline_file"),
+    path(f"{_MINE}files/", my_files.add, name="add_my_files"),
+    path(f"{_MINE}files/<uuid:attachment_id>/", my_files.download, name="my_file"),
+    path(f"{_MINE}files/<uuid:attachment_id>/remove/", my_files.remove, name="remove_my_file"),
     path(f"{_MINE}withdraw/", application.withdraw_seat, name="withdraw_mine"),
     path("confirm/", confirm.answer, name="take_offer"),
     path("confirm/<str:token>/", confirm.show, name="confirm_offer"),

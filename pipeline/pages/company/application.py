@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
+from pipeline.attachments.reads import attachments_cache_tag, read_attachments
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import ReinstatementReason
 from pipeline.line.misses import has_just_missed, read_last_miss
@@ -19,7 +20,7 @@ from pipeline.models import DecisionNote, PendingDecision
 from pipeline.notifications.companies import repeat_email
 from pipeline.pages import event_rows
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.company import consequences, decisions
+from pipeline.pages.company import consequences, decisions, further_question
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.pages.company.forms import ReinstatementForm
@@ -61,7 +62,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
     job, emails = read_job(seen.application.job_id), read_newest_emails(application_id)
     decision = find_pending_decision(application_id)
     kept = read_annotations([application_id])[application_id]
-    contests = shown_contests(application_id, seen.now)
+    contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
     scores = read_scorecards(seen.application, member.user.id)
     is_open = seen.review_since is not None and decision is None
     age = seen.review_age and (seen.review_age.is_overdue, seen.review_age.age_seconds // 600)
@@ -72,11 +73,12 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
         build=lambda: (
             _context(request, member, seen, job, emails, decision, kept, contests)
             | score_context(member, scores, is_open=is_open)
+            | {"files": files}
         ),
         # Marks are hidden from some members and shown to others, so the page is each one's own.
         tag=f"{member.user.id}{scores.stamp}{is_open}{age} {job.seq}"
         f"-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
-        f"-{kept.stamp}-{[each.is_overdue for each in contests]}",
+        f"-{kept.stamp}-{[each.is_overdue for each in contests]}-{attachments_cache_tag(files)}",
         jobs=[job.id],
     )
 
@@ -127,6 +129,7 @@ def _context(
         "may_reinstate": member.may(Action.REINSTATE) and is_reinstatement_offered(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),
+        **further_question.read_context(member, seen),
         "kept": kept,
         "may_annotate": may_annotate,
         "members": possible_annotation_assignees(job.company_id) if may_annotate else [],

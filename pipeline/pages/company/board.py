@@ -15,6 +15,7 @@ from django.utils import timezone
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.figures.series import Series, read_series
+from pipeline.form import answers
 from pipeline.line.removed_logs import removal_time
 from pipeline.pages import charts, page_urls
 from pipeline.pages.access import Member, for_members, own_job
@@ -104,6 +105,9 @@ def _context(
         "board": shown,
         "now": shown.now,
         "awaited": (),
+        "summaries": answers.read_summaries(
+            shown.job, [seen.application.id for seen in (*shown.seats.rows, *shown.waitlist.rows)]
+        ),
         "bar": SeatBar.of(shown.job),
         "picture": LinePicture.of(shown.job),
         "answer": answer,

@@ -21,6 +21,8 @@ from jobs.policies import Policy
 from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import POSITIONS
+from pipeline.form.questions import Question, read_questions
+from pipeline.form.versions import read_draft
 from pipeline.models import JobTemplate
 from pipeline.pages import draws, page_urls, qr_code
 from pipeline.pages.access import (
@@ -146,6 +148,7 @@ def new(request: HttpRequest) -> HttpResponse:
             open_now=opened,
             draw_at=form.cleaned_data["draw_at"],
             hiring={POSITIONS: form.cleaned_data[POSITIONS]},
+            questions=_copied_questions(request),
         )
     except DrawRefused as error:
         form.add_error("draw_day", str(error))
@@ -156,6 +159,17 @@ def new(request: HttpRequest) -> HttpResponse:
     )
     rule_groups.warn_of_short_window(request, form.policy())
     return redirect("board", job_id=job_id)
+
+
+def _copied_questions(request: HttpRequest) -> tuple[Question, ...]:
+    """Return the questions of the template or job from which the page began."""
+    kept, copied = page_urls.read_id(request, "template"), page_urls.read_id(request, "like")
+    if kept:
+        return read_questions(job_templates.read_own(request, kept).questions)
+    if copied:
+        _, like = own_job(request, copied, Action.CREATE_JOB)
+        return read_draft(like).questions
+    return ()
 
 
 def _empty_page(request: HttpRequest) -> HttpResponse:

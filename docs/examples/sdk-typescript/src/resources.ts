@@ -65,6 +65,11 @@ export class Jobs extends Resource {
     return this.client.call("GET", `/jobs/${jobId}/summary`);
   }
 
+  /** Publish the questions that people answer when they apply. */
+  publishForm(jobId: string, questions: models.QuestionIn[]): Promise<models.Form> {
+    return this.client.call("POST", `/jobs/${jobId}/form`, { json: { questions } });
+  }
+
   /** Yield the job's log after a seq. */
   events(jobId: string, afterSeq = 0): AsyncGenerator<models.Event> {
     return this.client.items(`/jobs/${jobId}/events`, { after_seq: afterSeq });
@@ -139,6 +144,37 @@ export class Applications extends Resource {
   /** Pass the next turn when it comes, or take that back. */
   passNext(applicationId: string, wanted: boolean): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/pass-next`, { json: { pass_next: wanted } });
+  }
+
+  /** All answers of an application, the last ones first, and further questions. */
+  answers(applicationId: string): Promise<models.Answers> {
+    return this.client.call("GET", `/applications/${applicationId}/answers`);
+  }
+
+  /** Change the answers of a person who waits, with their token or a portal one. */
+  changeAnswers(applicationId: string, answers: models.AnswerSet): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/answers`, { json: { answers } });
+  }
+
+  /** Ask a person in review one more question. */
+  ask(
+    applicationId: string,
+    question: models.FurtherQuestionIn,
+    options: Repeatable = {},
+  ): Promise<models.FurtherQuestion> {
+    const path = `/applications/${applicationId}/further-questions`;
+    return this.client.call("POST", path, { json: question, ...options });
+  }
+
+  /** Answer a further question, with the person's token or a portal one. */
+  answerQuestion(applicationId: string, questionId: string, answer: unknown): Promise<models.FurtherQuestion> {
+    const path = `/applications/${applicationId}/further-questions/${questionId}/answer`;
+    return this.client.call("POST", path, { json: { answer } });
+  }
+
+  /** Withdraw a further question that is still open. */
+  withdrawQuestion(applicationId: string, questionId: string): Promise<models.Answers> {
+    return this.client.call("POST", `/applications/${applicationId}/further-questions/${questionId}/withdraw`);
   }
 
   /** Ask the company to look again, with the person's token or a portal token. */

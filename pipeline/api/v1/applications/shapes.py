@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
@@ -14,8 +15,10 @@ from rest_framework.response import Response
 from applicants.addresses import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.policies import misses_left_under_policy
+from pipeline.api.auth import Caller, CompanyCaller, PersonCaller
 from pipeline.api.v1.fields import (
     Address,
+    AnswerSet,
     Choice,
     Flag,
     Letter,
@@ -23,9 +26,11 @@ from pipeline.api.v1.fields import (
     Name,
     Shape,
     Text,
+    Whole,
     declare_external_id,
 )
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
+from pipeline.attachments.uploads import holder_of
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     CHOSEN_REASONS,
@@ -35,7 +40,10 @@ from pipeline.domain.states import (
     ReinstatementReason,
     Status,
 )
-from pipeline.models import NOTE_LENGTH, Application
+from pipeline.form.answers import Filled, HasForm, LatestAnswers, fill, read_latest
+from pipeline.form.questions import AnswersRefused
+from pipeline.form.versions import MOST_VERSIONS
+from pipeline.models import NOTE_LENGTH, Application, GivenAnswers
 from pipeline.selectors.applications import (
     ApplicationFacts,
     SeenApplication,
@@ -47,8 +55,21 @@ from pipeline.wording.events import ANSWER_WORDS
 MOST_IMPORTED = 10_000
 
 
+def declare_form_version() -> Whole:
+    """Return the field for the version of a form that was answered."""
+    return Whole(min_value=0, max_value=MOST_VERSIONS, required=False)
+
+
 class OwnApplicationIn(Shape):
     """A person applies. The credential says who they are."""
+
+    name = Name(max_length=PERSON_NAME_LENGTH, required=False)
+    answers = AnswerSet(required=False)
+    form_version = declare_form_version()
+
+
+class TakenOverIn(Shape):
+    """A person verifies an application, and may correct the name."""
 
     name = Name(max_length=PERSON_NAME_LENGTH, required=False)
 
@@ -67,6 +88,8 @@ class SubmissionIn(Shape):
     applicant_id = Text(required=False)
     external_id = declare_external_id()
     metadata = Metadata(required=False)
+    answers = AnswerSet(required=False)
+    form_version = declare_form_version()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body that names nobody, or names a person in both ways."""
@@ -87,6 +110,7 @@ class ImportedApplicationIn(Shape):
     email = Text(allow_blank=True)
     external_id = declare_external_id()
     metadata = Metadata(required=False)
+    answers = AnswerSet(required=False)
 
 
 class ApplicationsImportIn(Shape):
@@ -102,6 +126,15 @@ class UnprovedApplicationIn(Shape):
 
     name = Name(max_length=PERSON_NAME_LENGTH)
     email = Address(max_length=EMAIL_LENGTH)
+    answers = AnswerSet(required=False)
+    form_version = declare_form_version()
+
+
+class AnswersIn(Shape):
+    """Answers of a person on the waitlist, to all questions of the form."""
+
+    answers = AnswerSet()
+    form_version = declare_form_version()
 
 
 class ApplicationChangeIn(Shape):
@@ -210,6 +243,15 @@ class DecisionOut(TypedDict):
     at: datetime
 
 
+class GivenAnswersOut(TypedDict):
+    """Answers by the keys of their questions. `number` counts the versions from 1."""
+
+    form_version: Count
+    number: Count
+    given_at: datetime
+    answers: dict[str, Any]
+
+
 class _Person(TypedDict):
     """Person in a line, and how far from a seat."""
 
@@ -235,6 +277,7 @@ class ApplicationOut(_Person, StandingOut):
     external_id: str | None
     metadata: dict[str, str] | None
     decision: DecisionOut | None
+    answers: GivenAnswersOut | None
     server_time: datetime
 
 
@@ -254,7 +297,11 @@ class ApplicationsOut(TypedDict):
 
 
 def application_out(
-    seen: SeenApplication, *, private: bool = True, decision: DecisionOut | None = None
+    seen: SeenApplication,
+    *,
+    private: bool = True,
+    decision: DecisionOut | None = None,
+    answers: GivenAnswersOut | None = None,
 ) -> ApplicationOut:
     """Return an application under the name given with it.
 
@@ -280,14 +327,21 @@ def application_out(
         "external_id": seen.external_id if private else None,
         "metadata": (seen.metadata or {}) if private else None,
         "decision": decision,
+        "answers": answers,
         "server_time": seen.now,
     }
 
 
 def applications_out(
-    rows: Sequence[SeenApplication], *, private: bool = True, with_decisions: bool = False
+    rows: Sequence[SeenApplication],
+    *,
+    private: bool = True,
+    expanded: Collection[str] = (),
 ) -> list[ApplicationOut]:
-    """Return several applications, on request with the decisions on them (two queries)."""
+    """Return several applications, on request with the decisions on them, or the answers.
+
+    That takes two queries, and one.
+    """
     ids = [seen.application.id for seen in rows]
     decisions: dict[UUID, DecisionOut] = {
         application_id: {
@@ -298,12 +352,65 @@ def applications_out(
             "seq": decision.seq,
             "at": decision.at,
         }
-        for application_id, decision in (last_decisions(ids) if with_decisions else {}).items()
+        for application_id, decision in (
+            last_decisions(ids) if "decision" in expanded else {}
+        ).items()
     }
+    latest = read_latest(ids) if "answers" in expanded else {}
+    answers = {application_id: given_answers_out(each) for application_id, each in latest.items()}
     return [
-        application_out(seen, private=private, decision=decisions.get(seen.application.id))
+        application_out(
+            seen,
+            private=private,
+            decision=decisions.get(seen.application.id),
+            answers=answers.get(seen.application.id),
+        )
         for seen in rows
     ]
+
+
+def given_answers_out(given: LatestAnswers | GivenAnswers) -> GivenAnswersOut:
+    """Return answers of an application."""
+    return {
+        "form_version": given.form_number,
+        "number": given.number,
+        "given_at": given.given_at,
+        "answers": given.answers,
+    }
+
+
+def fill_form(
+    job: HasForm, given: Mapping[str, Any], caller: Caller | None = None
+) -> Filled | None:
+    """Return the answers in a body, checked against the job's form.
+
+    `caller`: who is signed in, and may have uploaded the files among them. Raises FormChanged,
+    RequirementNotMet, ValidationError.
+    """
+    with answers_as_fields("answers"):
+        return fill(
+            job,
+            given.get("answers"),
+            number=given.get("form_version"),
+            by_company=isinstance(caller, CompanyCaller),
+            holder=_holder_of(caller),
+        )
+
+
+def _holder_of(caller: Caller | None) -> bytes:
+    if isinstance(caller, CompanyCaller):
+        return holder_of("company", caller.company_id)
+    return holder_of("person", caller.applicant_id) if isinstance(caller, PersonCaller) else b""
+
+
+@contextmanager
+def answers_as_fields(name: str) -> Iterator[None]:
+    """Raise the errors of answers as those of the field with that name. Raises ValidationError."""
+    try:
+        yield
+    except AnswersRefused as error:
+        wrong = {key: [ErrorDetail(why, "invalid")] for key, why in error.wrong.items()}
+        raise ValidationError({name: wrong}) from None
 
 
 def answer_changed(

@@ -53,11 +53,13 @@ from pipeline.api.v1.applications.shapes import (
     ApplicationsOut,
     OwnApplicationIn,
     SubmissionIn,
+    TakenOverIn,
     TotalOut,
     UnprovedApplicationIn,
     answer_changed,
     application_out,
     applications_out,
+    fill_form,
 )
 from pipeline.api.v1.fields import Flag, Moment, Nothing, Shape, read_reference
 from pipeline.api.v1.outputs import DetailOut, PageOf
@@ -133,7 +135,7 @@ class JobApplicationList(Endpoint):
         if "total" in self.expanded:
             counted = job_applications.count(job_id, filters, order)
             total = {"count": counted.people, "exact": counted.exact}
-        rows = applications_out(page.rows, with_decisions="decision" in self.expanded)
+        rows = applications_out(page.rows, expanded=self.expanded)
         next_cursor = encode_cursor(*page.next) if page.next else None
         payload = {"data": rows, "next_cursor": next_cursor, "total": total}
         return answer_page(request, payload)
@@ -157,7 +159,7 @@ class ApplicationList(Endpoint):
         if external_id is None or not request.query_params["external_id"]:
             refuse_parameter("external_id", "Send the application's external_id.")
         found = applications.find_external_id(company_id, external_id)
-        rows = applications_out(found, with_decisions="decision" in self.expanded)
+        rows = applications_out(found, expanded=self.expanded)
         return Response({"data": rows, "next_cursor": None})
 
 
@@ -202,7 +204,9 @@ class JobApplications(JobApplicationList):
         parameters=(PLACE_TOKEN,),
         about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
         " and the person gets the same emails as one who applies. If several refusals apply, you"
-        " get the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",
+        " get the first of: `REQUIREMENT_NOT_MET`, `FORM_CHANGED`, `EXTERNAL_ID_TAKEN`,"
+        " `JOB_NOT_OPEN`, the person. `answers` go by the keys of the job's `questions`; a company"
+        " can leave some or all of them out.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -232,6 +236,7 @@ class JobApplications(JobApplicationList):
             actor=caller.actor,
             application_id=application_id,
             reference=read_reference(given),
+            filled=fill_form(job, given, caller),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -276,7 +281,7 @@ class OneApplication(Endpoint):
         [answer] = applications_out(
             [seen],
             private=isinstance(caller, CompanyCaller),
-            with_decisions="decision" in self.expanded,
+            expanded=self.expanded,
         )
         return Response(answer)
 
@@ -325,13 +330,13 @@ class Verify(Endpoint):
         "verify_application",
         Move.VERIFY,
         ApplicationOut,
-        takes=(OwnApplicationIn,),
+        takes=(TakenOverIn,),
         about="Signing in with a code already verifies every application with the address.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Verify an application with the caller's own address, and rename it if a name is given."""
         caller, facts = own_application(caller_of(request), application_id, Action.TAKE_OVER)
-        name = read_body(request, OwnApplicationIn).get("name")
+        name = read_body(request, TakenOverIn).get("name")
         application = verify(application_id=application_id, actor=caller.actor)
         if name:
             application.name = rename(application_id=application_id, name=name).name
@@ -366,6 +371,7 @@ def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | No
         email=given["email"],
         requester=requester_of(request),
         application_id=application_id,
+        filled=fill_form(job, given),
     )
     return Response({"detail": TAKEN}, status=202)
 

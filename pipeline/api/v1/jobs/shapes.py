@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypedDict, cast
 from uuid import UUID
@@ -35,6 +36,8 @@ from pipeline.api.v1.fields import (
 )
 from pipeline.api.v1.outputs import Count
 from pipeline.figures.job import JobTotals
+from pipeline.form.questions import Kind, Question
+from pipeline.form.versions import questions_of
 from pipeline.models import JobReference
 from tasks import time_zones
 
@@ -141,8 +144,38 @@ class CompanyRef(TypedDict):
     name: str
 
 
+class MustOut(TypedDict):
+    """A condition on an answer: without it, the person cannot apply, and reads `refusal`."""
+
+    answer: bool | None
+    minimum: float | str | None
+    maximum: float | str | None
+    choices: list[str]
+    refusal: str
+
+
+class QuestionOut(TypedDict):
+    """A question of a job's form. Only the company sees `in_summary` and `searchable`."""
+
+    key: str
+    kind: Annotated[str, Kind]
+    label: str
+    help: str
+    required: bool
+    minimum: float | str | None
+    maximum: float | str | None
+    unit: str
+    choices: list[str]
+    other: bool
+    file_kinds: list[str]
+    file_count: Count
+    must: MustOut | None
+    in_summary: bool | None
+    searchable: bool | None
+
+
 class JobOut(TypedDict):
-    """An opening: its seats, its line in numbers, and its policy."""
+    """An opening: its seats, its line in numbers, its policy and its questions."""
 
     id: UUID
     company: CompanyRef
@@ -167,6 +200,8 @@ class JobOut(TypedDict):
     opens_at: datetime | None
     closes_at: datetime | None
     review_target_seconds: Count | None
+    form_version: Count
+    questions: list[QuestionOut]
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -207,10 +242,19 @@ class SummaryOut(TypedDict):
     server_time: datetime
 
 
-def job_out(job: Job, *, private: bool = True) -> JobOut:
+def questions_out(questions: Sequence[Question], *, private: bool = True) -> list[QuestionOut]:
+    """Return the questions of a form; without `private`, as everyone may read them."""
+    hidden = {} if private else {"in_summary": None, "searchable": None}
+    return [cast(QuestionOut, question.as_json() | hidden) for question in questions]
+
+
+def job_out(
+    job: Job, *, private: bool = True, questions: Sequence[Question] | None = None
+) -> JobOut:
     """Return a job. Its posting, company and reference must have been read with it.
 
-    Without `private`, an application from an unverified address changes nothing in it.
+    `questions`: those of its form, if they have been read. Without `private`, an application from
+    an unverified address changes nothing in it.
     """
     posting = job.posting
     shows_hired = private or job.positions_to_fill is not None
@@ -240,6 +284,11 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
         "opens_at": job.opens_at,
         "closes_at": job.closes_at,
         "review_target_seconds": posting.review_target_seconds,
+        "form_version": job.form_version,
+        "questions": questions_out(
+            questions_of(job.id, job.form_version) if questions is None else questions,
+            private=private,
+        ),
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,

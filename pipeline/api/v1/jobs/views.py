@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -53,6 +52,7 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import CLOSES_AT, OPENS_AT, POSITIONS
+from pipeline.form.versions import current_questions
 from pipeline.selectors.jobs import JobFacts, read_company_jobs, read_job, read_open_jobs
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.services.jobs import (
@@ -114,7 +114,11 @@ class Jobs(Endpoint):
             )
         elif status in (None, JobStatus.OPEN) and not getattr(caller, "is_test", False):
             page = read_open_jobs(search=search, after=after, limit=limit)
-        shape = partial(job_out, private=isinstance(caller, CompanyCaller))
+        forms, private = current_questions(page.rows), isinstance(caller, CompanyCaller)
+
+        def shape(job: Job) -> JobOut:
+            return job_out(job, private=private, questions=forms.get(job.id, ()))
+
         rows = paginated(page, shape, lambda job: encode_cursor(str(job.id)))
         return answer_page(request, rows)
 

@@ -68,6 +68,14 @@ class AsyncJobs(AsyncResource):
         """Close a job, finally."""
         return await self._act(job_id, "close")
 
+    async def publish_form(
+        self, job_id: str, questions: Sequence[models.QuestionIn]
+    ) -> models.Form:
+        """Publish the questions that people answer when they apply."""
+        body = {"questions": list(questions)}
+        made = await self._client.call("POST", f"/jobs/{job_id}/form", json=body)
+        return cast(models.Form, made)
+
     async def _act(self, job_id: str, verb: str) -> models.Job:
         return cast(models.Job, await self._client.call("POST", f"/jobs/{job_id}/{verb}"))
 
@@ -181,6 +189,44 @@ class AsyncApplications(AsyncResource):
     async def preaccept(self, application_id: str, accept_until: str | None) -> models.Application:
         """Accept a seat in advance until a time, with the person's token or a portal one."""
         return await self._act(application_id, "preaccept", {"accept_until": accept_until})
+
+    async def answers(self, application_id: str) -> models.Answers:
+        """Return all answers of an application, the last ones first, and further questions."""
+        found = await self._client.call("GET", f"/applications/{application_id}/answers")
+        return cast(models.Answers, found)
+
+    async def change_answers(
+        self, application_id: str, answers: dict[str, Any]
+    ) -> models.Application:
+        """Change the answers of a person who waits, with their token or a portal one."""
+        return await self._act(application_id, "answers", {"answers": answers})
+
+    async def ask(
+        self,
+        application_id: str,
+        question: models.QuestionIn,
+        answer_by: str,
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.FurtherQuestion:
+        """Ask a person in review one more question."""
+        path = f"/applications/{application_id}/further-questions"
+        body = {"question": question, "answer_by": answer_by}
+        made = await self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.FurtherQuestion, made)
+
+    async def answer_question(
+        self, application_id: str, question_id: str, answer: Any
+    ) -> models.FurtherQuestion:
+        """Answer a further question, with the person's token or a portal one."""
+        path = f"/applications/{application_id}/further-questions/{question_id}/answer"
+        made = await self._client.call("POST", path, json={"answer": answer})
+        return cast(models.FurtherQuestion, made)
+
+    async def withdraw_question(self, application_id: str, question_id: str) -> models.Answers:
+        """Withdraw a further question that is still open."""
+        path = f"/applications/{application_id}/further-questions/{question_id}/withdraw"
+        return cast(models.Answers, await self._client.call("POST", path))
 
     async def contest(
         self, application_id: str, text: str, *, idempotency_key: str | None = None

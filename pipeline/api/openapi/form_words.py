@@ -1,0 +1,58 @@
+"""Descriptions of the API's fields about forms and answers, as in `pipeline.api.openapi.fields`."""
+
+from __future__ import annotations
+
+OF_TYPES = {
+    "QuestionIn.key": "The question's name for programs. Without one, it is made from the label.",
+    "QuestionIn.must": "Without this answer nobody can apply.",
+    "Question.must": "Without this answer nobody can apply; null without such a condition.",
+    "Question.searchable": "Whether a search for a name also finds its words; null for the public.",
+    "Question.required": "Whether nobody can apply without an answer.",
+    "Must.answer": "The answer that is needed, of YES_NO.",
+    "Must.choices": "Of CHOICE, those that are enough; of CHOICES, those that are all needed.",
+    "MustIn.answer": "The answer that is needed, of YES_NO.",
+    "MustIn.choices": "Of CHOICE, those that are enough; of CHOICES, those that are all needed.",
+    "Answers.answers": "All versions, the last one first.",
+    "AnswersIn.answers": "Answers by the keys of the questions. They replace the earlier ones.",
+    "FurtherQuestion.answer": "What the person answered; null while it is open.",
+    "FurtherQuestion.asked_at": "When the company asked.",
+    "FurtherQuestion.answer_by": "The time by which the person is asked to answer.",
+    "FurtherQuestion.answered_at": "When the person answered; null while it is open.",
+    "FurtherQuestion.seq": "The event that asked.",
+    "FurtherQuestionIn.answer_by": "By when the person is asked to answer, at most 60 days ahead.",
+    "FurtherAnswerIn.answer": "The answer, of the question's kind.",
+    "Form.version": "The number of the version; 0 without questions.",
+    "Form.questions": "The questions in their order.",
+    "GivenAnswers.answers": "Answers by the keys of their questions.",
+    "GivenAnswers.number": "The number of these answers: 1 for the first.",
+    "Application.answers": "The last answers to the job's questions; null if there are none, or"
+    " unless expanded.",
+}
+
+DESCRIPTIONS = {
+    "answers": "Answers to the job's questions, by their keys.",
+    "choices": "The options.",
+    "file_count": "How many files an answer can have.",
+    "file_kinds": "The kinds of files that are taken; empty for all.",
+    "form_version": "The version of the job's form; 0: it asks nothing.",
+    "further_questions": "Questions that the company asked in review, the last one first.",
+    "given_at": "When they were given.",
+    "help": "A text below the question.",
+    "in_summary": "Whether the board shows the answer; null for the public.",
+    "is_current": "Whether people who apply now answer this version.",
+    "key": "Name for programs, the same in every version.",
+    "kind": "The kind of answer.",
+    "label": "The question.",
+    "maximum": "The largest answer: a number, or a date.",
+    "minimum": "The smallest answer: a number, or a date.",
+    "must": "Without this answer nobody can apply.",
+    "other": "Whether an answer of one's own can stand beside the options.",
+    "published_at": "When this version was published; null for version 0.",
+    "question": "The question.",
+    "questions": "The questions that people answer when they apply, in their order.",
+    "refusal": "The sentence for people who do not meet the condition.",
+    "required": "Whether nobody can apply without an answer.",
+    "searchable": "Whether a search for a name also finds its words.",
+    "unit": "The unit of a number.",
+    "withdrawn_at": "When the company withdrew it; null if it did not.",
+}

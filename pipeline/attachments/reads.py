@@ -1,0 +1,48 @@
+"""Reads of an application's files, in one query each."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Collection
+from uuid import UUID
+
+from pipeline.attachments.uploads import holder_of
+from pipeline.models import Attachment
+
+
+def read_attachments(application_id: UUID) -> list[Attachment]:
+    """Return an application's files, oldest first."""
+    return list(Attachment.objects.filter(application_id=application_id).order_by("id"))
+
+
+def read_attachments_of(application_ids: Collection[UUID]) -> dict[UUID, list[Attachment]]:
+    """Return the files of several applications, oldest first."""
+    found: dict[UUID, list[Attachment]] = {}
+    rows = Attachment.objects.filter(application_id__in=application_ids)
+    for row in rows.order_by("application_id", "id"):
+        if row.application_id:
+            found.setdefault(row.application_id, []).append(row)
+    return found
+
+
+def read_loose_uploads(applicant_id: UUID) -> list[Attachment]:
+    """Return the uploads of a person that no application has taken yet."""
+    holder = holder_of("person", applicant_id)
+    return list(Attachment.objects.filter(holder=holder, application=None).order_by("id"))
+
+
+def attachments_cache_tag(rows: Collection[Attachment]) -> str:
+    """Return a cache tag of what pages show of files."""
+    return ",".join(f"{row.id.hex[-12:]}{row.state[0]}" for row in rows)
+
+
+def find_attachment(attachment_id: UUID, *, application_id: UUID) -> Attachment | None:
+    """Return a file of an application."""
+    return Attachment.objects.filter(id=attachment_id, application_id=application_id).first()
+
+
+def decode_text(beginning: bytes) -> str:
+    """Return the text of the beginning of a text file."""
+    utf16 = beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    decoder = codecs.getincrementaldecoder("utf-16" if utf16 else "utf-8-sig")(errors="replace")
+    return decoder.decode(beginning)

@@ -1,0 +1,361 @@
+"""Uploads of files and their life as attachments of an application.
+
+The order of writes is: the row (WAITING, with an end), the bytes, then the row's facts. So a crash
+at any point leaves a row that expires and takes its bytes with it, or an attachment that is whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
+from hashlib import sha256
+from secrets import token_hex
+from tempfile import SpooledTemporaryFile
+from typing import IO
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet, Sum
+from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
+from uuid_utils.compat import uuid7
+
+from applicants.models import ERASED_NAME
+from applicants.texts import cleaned_name
+from pipeline.attachments import kinds, scan, storage
+from pipeline.domain.errors import (
+    ApplicationNotFound,
+    AttachmentsFixed,
+    AttachmentsFull,
+    AttachmentTooLarge,
+    FileKindRefused,
+    TooManyAttachments,
+    UploadExpired,
+    UploadNotFound,
+    UploadNotReady,
+    UploadRefused,
+)
+from pipeline.domain.states import Status
+from pipeline.models import FILE_NAME_LENGTH, Application, Attachment
+
+security = logging.getLogger("security")
+
+# Time that an upload has until it is attached to an application.
+KEPT = timedelta(hours=1)
+# Longer than any attempt to write an upload's bytes may take.
+ATTEMPT = timedelta(minutes=15)
+UNNAMED = "file"
+_MEMORY_BYTES = 2**18
+
+State = Attachment.State
+
+
+# Who may attach an upload: the browser, person or company that sent it.
+
+
+def holder_of(kind: str, name: str | UUID) -> bytes:
+    """Return the digest that binds an upload to a `browser`, a `person` or a `company`."""
+    text = f"{kind}:{name}"
+    return salted_hmac("pipeline.attachments.holder", text, algorithm="sha256").digest()
+
+
+# Uploads before the application exists.
+
+
+def create(
+    *,
+    company_id: UUID,
+    job_id: UUID,
+    holder: bytes,
+    name: str,
+    size_bytes: int,
+    question_id: UUID | None = None,
+    upload_id: UUID | None = None,
+) -> Attachment:
+    """Create an upload, whose bytes `receive` takes within an hour, and reserve room for it.
+
+    `upload_id`: the id of the new upload, derived from an Idempotency-Key. If the holder has an
+    upload with that id, it is returned. Raises AttachmentTooLarge, AttachmentsFull.
+    """
+    if upload_id and (made := Attachment.objects.filter(id=upload_id, holder=holder).first()):
+        return made
+    refuse_size(size_bytes)
+    refuse_beyond_quota(company_id, more_bytes=size_bytes)
+    row = Attachment(
+        id=upload_id or uuid7(),
+        company_id=company_id,
+        job_id=job_id,
+        question_id=question_id,
+        holder=holder,
+        name=clean_file_name(name),
+        size_bytes=size_bytes,
+        expires_at=Now() + KEPT,
+    )
+    row.save(force_insert=True)
+    return row
+
+
+def clean_file_name(name: str) -> str:
+    """Return a file's name as it is shown: its last part, without invisible characters.
+
+    A long name keeps its ending.
+    """
+    last = name.replace("\0", "").replace("\\", "/").rpartition("/")[2]
+    plain = cleaned_name(last).replace('"', "'").strip(". ")
+    if len(plain) > FILE_NAME_LENGTH:
+        stem, dot, ending = plain.rpartition(".")
+        plain = f"{stem[: FILE_NAME_LENGTH - 11]}{dot}{ending[:10]}" if dot else plain
+    return plain[:FILE_NAME_LENGTH] or UNNAMED
+
+
+def refuse_size(size_bytes: int) -> None:
+    """Refuse a file that is too large. Raises AttachmentTooLarge."""
+    limit: int = settings.ATTACHMENT_BYTES
+    if size_bytes > limit:
+        raise AttachmentTooLarge(megabytes=f"{limit / 2**20:.3g}")
+
+
+def refuse_beyond_quota(company_id: UUID, *, more_bytes: int) -> None:
+    """Refuse a file that the company has no room for. Raises AttachmentsFull.
+
+    Uploads at the same time do not see each other, so together they may exceed the limit once.
+    """
+    used, limit = used_bytes(company_id), settings.ATTACHMENT_BYTES_PER_COMPANY
+    if used + more_bytes > limit:
+        raise AttachmentsFull(used=used, limit=limit)
+
+
+def used_bytes(company_id: UUID) -> int:
+    """Return the bytes that attachments of a company's applications use, with running uploads."""
+    theirs = Attachment.objects.filter(company_id=company_id)
+    return theirs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
+
+
+def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Attachment:
+    """Store an upload's bytes, piece by piece, and return it whole.
+
+    Repeating it with bytes that are there already changes nothing. Raises UploadNotFound, also if
+    the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, FileKindRefused.
+    """
+    row = _found(upload_id, holder)
+    if row.received_at:
+        return row
+    with SpooledTemporaryFile(max_size=_MEMORY_BYTES) as spooled:
+        size, digest = _spool(content, spooled)
+        kind = kinds.detect(spooled)
+        spooled.seek(0)
+        key = _begin_attempt(row)
+        storage.write(key, spooled)
+    facts = {"content_type": kind.content_type, "size_bytes": size, "sha256": digest}
+    if not _complete(row, key, facts):
+        storage.remove(key)
+        raise UploadNotFound
+    row.refresh_from_db()
+    return row
+
+
+def find_unattached(upload_ids: Collection[UUID], *, holder: bytes) -> list[Attachment]:
+    """Return the holder's whole uploads among these that no application has taken yet."""
+    theirs = Attachment.objects.filter(id__in=upload_ids, holder=holder, application=None)
+    return list(theirs.filter(received_at__isnull=False).order_by("id"))
+
+
+def _found(upload_id: UUID, holder: bytes) -> Attachment:
+    row = Attachment.objects.filter(id=upload_id, holder=holder).first()
+    if row is None:
+        raise UploadNotFound
+    if row.application_id is None and _expired().filter(id=row.id).exists():
+        raise UploadExpired
+    return row
+
+
+def _expired() -> QuerySet[Attachment]:
+    return Attachment.objects.filter(application=None, expires_at__lte=Now())
+
+
+def _spool(content: Iterable[bytes], spooled: IO[bytes]) -> tuple[int, bytes]:
+    size, digest = 0, sha256()
+    for piece in content:
+        size += len(piece)
+        refuse_size(size)
+        digest.update(piece)
+        spooled.write(piece)
+    return size, digest.digest()
+
+
+@transaction.atomic
+def _begin_attempt(row: Attachment) -> str:
+    """Note where this attempt writes, and have what an earlier one may write removed."""
+    rows = Attachment.objects.filter(id=row.id, received_at=None)
+    found = rows.select_for_update().first()
+    if found is None:
+        raise UploadNotFound
+    if found.storage_key:
+        storage.note_removal(found.storage_key, found.id, after=ATTEMPT)
+    random = token_hex(16)
+    key = f"{random[:2]}/{random}"
+    rows.update(storage_key=key)
+    return key
+
+
+@transaction.atomic
+def _complete(row: Attachment, key: str, facts: dict[str, object]) -> bool:
+    """Note that all bytes are there, and have them scanned. Return whether the row is still ours.
+
+    It is not if it was removed, or if another attempt has begun since.
+    """
+    state = State.WAITING if scan.is_on() else State.UNSCANNED
+    rows = Attachment.objects.filter(id=row.id, storage_key=key, received_at=None)
+    if not rows.update(received_at=Now(), state=state, **facts):
+        return False
+    if state == State.WAITING:
+        scan.request(row.id)
+    return True
+
+
+def add(
+    *,
+    company_id: UUID,
+    job_id: UUID,
+    holder: bytes,
+    name: str,
+    size_bytes: int,
+    content: Iterable[bytes],
+    question_id: UUID | None = None,
+    upload_id: UUID | None = None,
+) -> Attachment:
+    """Create an upload and store its bytes. Raises the errors of `create` and `receive`.
+
+    Nothing is left of one that is refused.
+    """
+    row = create(
+        company_id=company_id,
+        job_id=job_id,
+        holder=holder,
+        name=name,
+        size_bytes=size_bytes,
+        question_id=question_id,
+        upload_id=upload_id,
+    )
+    try:
+        return receive(row.id, holder=holder, content=content)
+    except (AttachmentTooLarge, FileKindRefused):
+        discard(row.id, holder=holder)
+        raise
+
+
+def discard(upload_id: UUID, *, holder: bytes) -> None:
+    """Remove an upload that is not attached to an application, if it is there."""
+    removed, _ = Attachment.objects.filter(id=upload_id, holder=holder, application=None).delete()
+    if removed:
+        storage.request_removal()
+
+
+# Attaching uploads to an application.
+
+
+def attach(
+    upload_ids: Sequence[UUID],
+    *,
+    job_id: UUID,
+    application_id: UUID,
+    question_id: UUID | None,
+    holder: bytes,
+) -> list[Attachment]:
+    """Attach whole uploads to an application, inside the caller's transaction.
+
+    Uploads that are attached to it already stay so. Raises UploadNotFound for one that is unknown,
+    another holder's, for another job, or attached elsewhere; UploadExpired; UploadNotReady if its
+    bytes are not there; UploadRefused by the malware scan; and TooManyAttachments. The caller
+    undoes its transaction, or a savepoint, after a refusal.
+    """
+    ids = list(dict.fromkeys(upload_ids))
+    if not ids:
+        return []
+    locked = Attachment.objects.filter(id__in=ids, holder=holder, job_id=job_id)
+    rows = {row.id: row for row in locked.select_for_update(of=("self",)).order_by("id")}
+    expired = set(_expired().filter(id__in=ids).values_list("id", flat=True))
+    for each in ids:
+        _refuse_attaching(rows.get(each), application_id, is_expired=each in expired)
+    have = Attachment.objects.filter(application_id=application_id).exclude(id__in=ids).count()
+    if have + len(ids) > settings.ATTACHMENTS_PER_APPLICATION:
+        raise TooManyAttachments(limit=settings.ATTACHMENTS_PER_APPLICATION)
+    locked.update(application_id=application_id, question_id=question_id, expires_at=None)
+    return [rows[each] for each in ids]
+
+
+def _refuse_attaching(row: Attachment | None, application_id: UUID, *, is_expired: bool) -> None:
+    if row is None or row.application_id not in (None, application_id):
+        raise UploadNotFound
+    if is_expired:
+        raise UploadExpired
+    if row.received_at is None:
+        raise UploadNotReady(name=row.name)
+    if row.state == State.REFUSED:
+        raise UploadRefused(name=row.name)
+
+
+@transaction.atomic
+def attach_later(
+    upload_ids: Sequence[UUID],
+    *,
+    application_id: UUID,
+    question_id: UUID | None,
+    holder: bytes,
+) -> list[Attachment]:
+    """Attach uploads to an application that waits in line.
+
+    Raises ApplicationNotFound, also if its person is erased meanwhile; AttachmentsFixed; and the
+    errors of `attach`.
+    """
+    application = _locked_application(application_id)
+    return attach(
+        upload_ids,
+        job_id=application.job_id,
+        application_id=application_id,
+        question_id=question_id,
+        holder=holder,
+    )
+
+
+@transaction.atomic
+def remove(attachment_id: UUID, *, application_id: UUID) -> None:
+    """Remove an attachment of an application that waits in line, if it is there.
+
+    Raises ApplicationNotFound, AttachmentsFixed.
+    """
+    _locked_application(application_id)
+    forget(Attachment.objects.filter(id=attachment_id, application_id=application_id))
+
+
+def _locked_application(application_id: UUID) -> Application:
+    """Lock an application's row, which an erasure changes first. Raises ApplicationNotFound."""
+    found = Application.objects.select_for_update(of=("self",), no_key=True)
+    application = found.exclude(name=ERASED_NAME).filter(id=application_id).first()
+    if application is None:
+        raise ApplicationNotFound
+    if application.status != Status.WAITLIST:
+        raise AttachmentsFixed
+    return application
+
+
+# Erasure.
+
+
+def forget_of_applications(application_ids: Collection[UUID]) -> None:
+    """Remove all attachments of applications, inside the caller's transaction."""
+    forget(Attachment.objects.filter(application_id__in=application_ids))
+
+
+def forget_of_person(applicant_id: UUID) -> None:
+    """Remove a person's uploads that are attached to no application."""
+    forget(Attachment.objects.filter(holder=holder_of("person", applicant_id), application=None))
+
+
+def forget(rows: QuerySet[Attachment]) -> None:
+    """Delete rows; the database notes their bytes, which a task then removes."""
+    removed, _ = rows.delete()
+    if removed:
+        storage.request_removal()

@@ -1,0 +1,128 @@
+"""Answers of the signed-in applicant after applying: changed while waiting, or asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from jobs.models import Job, JobStatus
+from pipeline.domain.errors import FormChanged, LineError
+from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.form import later
+from pipeline.form.answers import read_given, show
+from pipeline.models import Application, ApplicationRow, GivenAnswers
+from pipeline.pages.access import for_signed_in_applicants, own_application
+from pipeline.pages.answer_forms import add_questions, answers_in
+from pipeline.pages.applicant.application_card import ApplicationCard
+from pipeline.pages.applicant.apply import CHANGED, shown_version
+from pipeline.pages.error_messages import attempt, explain_refusal
+from pipeline.selectors.jobs import read_job
+
+
+def read_context(card: ApplicationCard, job: Job) -> dict[str, Any]:
+    """Return what the page of an application shows of its answers, in two queries."""
+    application = card.seen.application
+    rows = read_given(application.id)
+    found = later.open_question(application.id)
+    return {
+        "answered": show(job.id, rows[0]) if rows else None,
+        "may_change_answers": _may_change(application, job),
+        "asked": found[0] if found else None,
+        "is_overdue": bool(found and found[0].is_overdue(card.seen.now)),
+    }
+
+
+def _may_change(application: Application | ApplicationRow, job: Job) -> bool:
+    waits = application.status == Status.WAITLIST and application.is_verified
+    return bool(waits and job.form_version and job.status != JobStatus.CLOSED)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_signed_in_applicants
+def change(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+    """Show the job's questions with the answers so far, and keep others while the person waits."""
+    person, seen = own_application(request, application_id)
+    job = read_job(seen.application.job_id)
+    if not _may_change(seen.application, job):
+        messages.info(request, _("Your answers can no longer be changed here."))
+        return redirect("my_application", application_id)
+    rows = read_given(application_id)
+    form = _change_form(job, rows[0] if rows else None, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        actor = Actor(ActorKind.APPLICANT, person.id)
+        try:
+            filled = later.fill_later(job, answers_in(form), number=shown_version(request))
+            later.change_answers(application_id=application_id, filled=filled, actor=actor)
+        except FormChanged:
+            job = read_job(job.id)
+            form = _change_form(job, None, request.POST)
+            form.is_valid()
+            form.add_error(None, str(CHANGED))
+        except LineError as error:
+            messages.error(request, explain_refusal(error))
+            return redirect("my_application", application_id)
+        else:
+            messages.success(request, _("Your answers are saved. Your place stays the same."))
+            return redirect("my_application", application_id)
+    context = {
+        "application": seen.application,
+        "job": job,
+        "form": form,
+        "form_version": job.form_version,
+        "title": _("Change my answers"),
+        "about": _("The company sees these answers, and when you gave earlier ones."),
+        "button": _("Save my answers"),
+    }
+    status = 422 if request.method == "POST" else 200
+    return render(request, "applicant/answers.html", context, status=status)
+
+
+def _change_form(job: Job, last: GivenAnswers | None, data: Any) -> forms.Form:
+    form = forms.Form(data)
+    add_questions(form, later.written_questions(job), last.answers if last else None)
+    return form
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_signed_in_applicants
+def answer_further(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+    """Show the further question of the company, and send the answer."""
+    person, seen = own_application(request, application_id)
+    found = later.open_question(application_id)
+    if found is None or seen.application.status != Status.ACTIVE:
+        messages.info(request, _("There is no open question. You may have answered it already."))
+        return redirect("my_application", application_id)
+    asked, question = found
+    form = forms.Form(request.POST or None)
+    add_questions(form, [question])
+    if request.method == "POST" and form.is_valid():
+        actor = Actor(ActorKind.APPLICANT, person.id)
+        given = answers_in(form)[question.key]
+
+        def answer_question() -> object:
+            return later.answer(
+                application_id=application_id, question_id=asked.id, given=given, actor=actor
+            )
+
+        attempt(request, answer_question, done=_("Your answer is sent."))
+        return redirect("my_application", application_id)
+    context = {
+        "application": seen.application,
+        "job": read_job(seen.application.job_id),
+        "form": form,
+        "form_version": 0,
+        "title": _("A further question"),
+        "about": _("Only the company reads your answer. You cannot change it afterwards."),
+        "answer_by": asked.answer_by,
+        "button": _("Send my answer"),
+    }
+    status = 422 if request.method == "POST" else 200
+    return render(request, "applicant/answers.html", context, status=status)

@@ -1,0 +1,80 @@
+// Files are uploaded as soon as they are chosen, with their progress; without this they come with
+// the form. The form then holds only ids, so a refused form or a lost connection loses no file.
+const size = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
+
+function send(url, file, question, token, onProgress) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest(); // fetch tells no progress of what it sends
+    const body = new FormData();
+    body.append("question_id", question);
+    body.append("file", file);
+    request.open("POST", url);
+    request.setRequestHeader("X-CSRFToken", token);
+    request.responseType = "json";
+    request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
+    request.addEventListener("load", () => resolve([request.status === 201, request.response]));
+    for (const name of ["error", "timeout"]) request.addEventListener(name, () => resolve([false, null]));
+    request.send(body);
+  });
+}
+
+function addRow(box, name, bytes) {
+  const row = document.createElement("li");
+  const label = document.createElement("bdi");
+  const facts = document.createElement("span");
+  label.textContent = name;
+  facts.className = "muted";
+  facts.textContent = size(bytes);
+  row.dataset.uploaded = ""; // so that news of the page leave the form alone
+  row.append(label, " ", facts);
+  box.querySelector("ul").append(row);
+  return row;
+}
+
+function addRemoveButton(box, row, id, name) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "btn small";
+  button.textContent = box.dataset.remove;
+  button.setAttribute("aria-label", `${box.dataset.remove}: ${name}`);
+  button.addEventListener("click", () => {
+    const token = box.closest("form").querySelector("[name=csrfmiddlewaretoken]").value;
+    fetch(`${box.dataset.uploads}${id}/remove/`, { method: "POST", headers: { "X-CSRFToken": token } })
+      .catch(() => {}); // it expires by itself
+    row.remove();
+    box.querySelector("[type=file]").focus();
+  });
+  row.append(" ", button);
+}
+
+async function upload(box, file) {
+  const form = box.closest("form"), state = box.querySelector("[data-upload-state]");
+  const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
+  const row = addRow(box, file.name, file.size), bar = document.createElement("progress");
+  bar.setAttribute("aria-label", file.name);
+  row.append(" ", bar);
+  const [isDone, answer] = await send(box.dataset.uploads, file, box.dataset.question, token, (part) => {
+    bar.value = part;
+  });
+  bar.remove();
+  if (!isDone) {
+    row.remove();
+    state.textContent = `${file.name}: ${answer?.detail ?? box.dataset.failed}`;
+    return;
+  }
+  const id = document.createElement("input");
+  Object.assign(id, { type: "hidden", name: `${box.dataset.name}_id`, value: answer.id });
+  row.prepend(id);
+  addRemoveButton(box, row, answer.id, answer.name);
+  state.textContent = "";
+}
+
+document.addEventListener("change", async ({ target }) => {
+  const box = target.closest?.("[data-uploads]");
+  if (!box || target.type !== "file") return;
+  const files = [...target.files], held = [...box.closest("form").querySelectorAll("button:not([type=button])")];
+  target.value = "";
+  for (const button of held) button.disabled = true;
+  for (const file of files) await upload(box, file); // one after the other, on a slow line
+  for (const button of held) button.disabled = false;
+});

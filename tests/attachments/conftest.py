@@ -1,0 +1,1 @@
+from tests.support.documents import attachment_folder as attachment_folder
