@@ -31,6 +31,7 @@ from pipeline.models import (
     Event,
     ImportRun,
     JobForecast,
+    Score,
     WebhookAttempt,
     WebhookDelivery,
     WebhookEndpoint,
@@ -273,3 +274,13 @@ def test_the_thread_ends_with_its_block(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert not thread._thread.is_alive()
     assert logging.getLogger("security").level == logging.NOTSET
+
+
+def test_a_job_of_the_demo_has_a_target_criteria_and_scores() -> None:
+    demo = seed.create_missing()
+
+    [job] = Job.objects.filter(company_id=demo.company_id, criteria__isnull=False).distinct()
+    given = Score.objects.filter(application__job=job)
+    assert job.posting.review_target_seconds == 3 * 86_400
+    assert given.values("reviewer").distinct().count() == 2
+    assert set(given.values_list("application__status", flat=True)) == {"ACTIVE"}
