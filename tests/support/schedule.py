@@ -51,6 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=rank)
 
 
+@pytest.hookimpl(optionalhook=True)  # without xdist, nobody asks
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
     """Give out the tests in their order, by file."""
     if config.getoption("dist") != "loadfile":
