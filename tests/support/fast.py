@@ -22,10 +22,10 @@ MARKS_OF_FILES = {
     "api/test_encoding.py": "slow",
     "api/test_sdk_retries.py": "faults",
     "api/test_sdks.py": "faults",
-    "background/test_demo_types.py": "faults",
     "config/test_deployment.py": "faults",
     "config/test_error_reports.py": "faults",
     "config/test_static_files.py": "faults",
+    "house/test_coverage_floor.py": "faults",
     "house/test_run.py": "faults",
     "house/test_run_installs.py": "faults",
     "management/test_demo.py": "slow",
@@ -33,8 +33,10 @@ MARKS_OF_FILES = {
     "management/test_supervisor.py": "faults",
     "server/test_head_time.py": "slow",
     "server/test_slow_readers.py": "slow",
+    "server/test_worker_class.py": "faults",
     "webhooks/test_fairness.py": "slow",
     "webhooks/test_memory.py": "faults",
+    "work/test_demo_types.py": "faults",
 }
 # What a test asks for that starts processes of the product.
 FIXTURES_OF_PROCESSES = {"environment", "run_forked", "serve_module", "worker"}

@@ -64,7 +64,7 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
     own = connection.settings_dict
     cluster: Any = settings.EMBEDDED_POSTGRES
     cluster.ensure()
-    name, template = _own_name(cluster.base), f"{PREFIX}{fingerprint_of_product()}"
+    name, template = own_name(cluster.base), f"{PREFIX}{fingerprint_of_product()}"
     with file_locks.hold(cluster.base / "template.lock"):
         with creation._nodb_cursor() as cursor:
             cursor.execute(
@@ -87,7 +87,7 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
     return name
 
 
-def _own_name(base: Path) -> str:
+def own_name(base: Path) -> str:
     """Return a name for a database that no other process of the tests uses while this one lives."""
     for number in count():
         place = file_locks.open_private(base / f"test-{number}.lock")
