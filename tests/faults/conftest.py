@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,10 @@ from tests.faults.database.cluster_users import User, clean_up
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """An empty directory that every user can reach (pytest's own are closed)."""
-    with temporary_folder() as path:
-        yield path
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Give an empty directory that every user can reach."""
     path = Path(tempfile.mkdtemp(prefix="cluster-", dir="/tmp")).resolve()
     path.chmod(0o755)
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture

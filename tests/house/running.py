@@ -112,26 +112,13 @@ class Up:
 @pytest.fixture
 def up(tree: Path) -> Iterator[Callable[..., Up]]:
     """Starts `up` in the tree; nothing is left of it afterwards, whatever the test did."""
-    with starting_in(tree) as start:
-        yield start
-
-
-@contextlib.contextmanager
-def starting_in(tree: Path) -> Iterator[Callable[..., Up]]:
-    """Give a function that starts `up`; after the block nothing is left of it."""
     started: list[Up] = []
 
     def start(**arguments: Any) -> Up:
         started.append(Up(tree, **arguments))
         return started[-1]
 
-    try:
-        yield start
-    finally:
-        _end_all(tree, started)
-
-
-def _end_all(tree: Path, started: list[Up]) -> None:
+    yield start
     for each in started:
         each.process.kill()
     while left := processes_in(tree):  # a parent may just have started another

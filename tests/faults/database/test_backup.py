@@ -18,7 +18,6 @@ import psycopg
 import pytest
 
 from pipeline.database.cluster import PORT, Cluster, unprivileged_user
-from tests.faults.conftest import temporary_folder
 from tests.faults.database.cluster_users import clean_up
 from tests.support.commands import commands
 from tests.support.environment import ROOT
@@ -95,34 +94,16 @@ def programs(folder: Path) -> Path:
     return Cluster(folder / "primary").server.binaries.folder
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[Path]:
-    """The demo in a cluster that is stopped, with anchors beside it."""
-    with temporary_folder() as folder:
-        cluster = Cluster(folder / "model", fsync="off", wal_level="replica")
-        cluster.ensure()
-        made = Installation(cluster.socket_dir, folder, cluster.server.binaries.folder)
-        try:
-            made.run("python manage.py migrate -v0 && python manage.py seed_demo > /dev/null")
-            made.move_on("before")
-            cluster.release()
-            yield folder
-        finally:
-            cluster.release()
-            clean_up(folder / "model")
-
-
 @pytest.fixture
-def primary(model: Path, folder: Path, programs: Path) -> Iterator[Installation]:
+def primary(folder: Path, programs: Path) -> Iterator[Installation]:
     """The demo in a cluster of its own, with anchors."""
     cluster = Cluster(folder / "primary", fsync="off", wal_level="replica")
-    data = Cluster(model / "model").server.data
-    subprocess.run(["/bin/cp", "-a", data, cluster.server.data], check=True)
-    for path in model.glob("anchor*"):
-        shutil.copy(path, folder)
     cluster.ensure()
+    made = Installation(cluster.socket_dir, folder, programs)
     try:
-        yield Installation(cluster.socket_dir, folder, programs)
+        made.run("python manage.py migrate -v0 && python manage.py seed_demo > /dev/null")
+        made.move_on("before")
+        yield made
     finally:
         cluster.release()
         clean_up(folder / "primary")
