@@ -12,8 +12,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import harness
+
+if TYPE_CHECKING:
+    from tasks.worker.task_store import TaskStore
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 SIZE = 100
@@ -65,7 +69,7 @@ def main() -> None:
     harness.print_load()
 
 
-_ACKED = ") SELECT id, attempt, status FROM acked"
+_ACKED = ") SELECT id::text, attempt FROM acked"
 
 
 def _without_part(statement: str, name: str) -> str:
@@ -74,8 +78,8 @@ def _without_part(statement: str, name: str) -> str:
     return statement[:begin] + statement[statement.index("), ", begin + 3) :]
 
 
-def _cpu_seconds(store: object) -> float:
-    pid = store.connection._connected().info.backend_pid  # type: ignore[attr-defined]
+def _cpu_seconds(store: TaskStore) -> float:
+    [(pid,)] = store.connection.rows("SELECT pg_backend_pid()")
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 

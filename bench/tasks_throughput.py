@@ -5,8 +5,8 @@
 Each task is a row with its events: enqueued, started, succeeded. Time runs from the first start to
 the last end by the database's clock, which leaves out the start of processes. Neither side logs.
 There are two kinds of type: ordinary ones, like all of the product's, each started in a free child;
-and trusted short ones, of which up to 64 queue at a child. Goals of the latter, on two cores: 3,000
-a second with one worker process, 5,000 with two.
+and trusted short ones, of which up to 250 queue at a child. Goals of the latter, on two cores:
+3,000 a second with one worker process, 5,000 with two.
 """
 
 from __future__ import annotations

@@ -12,8 +12,10 @@ from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
+from jobs.review_clock import TARGET_SECONDS, ReviewClock
 
 MAX_CAPACITY = 10_000
+MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 ZONE_LENGTH = 64
@@ -68,6 +70,8 @@ class Company(models.Model):
     )
     # How far a sandbox's clock is ahead of the database's.
     clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
+    # As `jobs.review_clock.WorkingHours` stores them; null: every hour counts.
+    working_hours = models.JSONField(null=True)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -96,6 +100,14 @@ class Role(models.TextChoices):
     OWNER = "OWNER"
 
 
+class Telling(models.TextChoices):
+    """Choice of when to tell a member of seats taken, assignments, mentions and due reviews."""
+
+    AT_ONCE = "AT_ONCE"
+    DIGEST = "DIGEST"  # in the email of the next morning
+    NEVER = "NEVER"
+
+
 class Membership(models.Model):
     """A staff account's role in one company."""
 
@@ -105,12 +117,23 @@ class Membership(models.Model):
     # The emails that the member wants: a digest every morning, and alerts at once.
     digest = models.BooleanField(default=True, db_default=True)
     alerts = models.BooleanField(default=True, db_default=True)
+    # How they are told about reviews; empty: as is usual for the role.
+    reviews = models.CharField(max_length=7, blank=True, default="", db_default="", choices=Telling)
+    # The last day on which no rota assigns them anything.
+    away_until = models.DateField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("company", "user", name="one_role_per_company")]
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.role} of {self.company_id}"
+
+    @property
+    def telling(self) -> Telling:
+        """Return how the member is told about reviews, unless they chose otherwise for a job."""
+        if self.reviews:
+            return Telling(self.reviews)
+        return Telling.NEVER if self.role == Role.VIEWER else Telling.AT_ONCE
 
 
 class Scope(models.TextChoices):
@@ -163,7 +186,7 @@ def _policy_limits(name: str) -> Q:
 
 
 class LineCounters:
-    """What follows from the counters of a job's line, as its row and a locked job have them."""
+    """Properties that follow from the counters of a job's line: of its row and of a locked job."""
 
     __slots__ = ()
 
@@ -175,11 +198,27 @@ class LineCounters:
         unverified_count: Any
         draw_at: Any
         drawn_at: Any
+        positions_to_fill: Any
+        hired_count: Any
 
     @property
     def seats_free(self) -> int:
-        """Number of free seats; 0 while a lowered capacity drains."""
+        """Number of free seats; 0 while a lowered capacity drains, and once the job is filled."""
+        if self.positions_to_fill is not None and self.is_filled:
+            return 0
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def positions_left(self) -> int | None:
+        """Number of positions that are still to be filled; None if the job is open-ended."""
+        if self.positions_to_fill is None:
+            return None
+        return max(0, self.positions_to_fill - self.hired_count)
+
+    @property
+    def is_filled(self) -> bool:
+        """True once every position is filled. Then nobody is offered a seat."""
+        return self.positions_to_fill is not None and self.hired_count >= self.positions_to_fill
 
     @property
     def awaits_draw(self) -> bool:
@@ -235,6 +274,12 @@ class Job(LineCounters, models.Model):
     # When the order is drawn by lot, and when it was; null: first come, first served.
     draw_at = models.DateTimeField(null=True)
     drawn_at = models.DateTimeField(null=True)
+    # How many people the job hires; null: open-ended. How many it has hired.
+    positions_to_fill = models.IntegerField(null=True)
+    hired_count = models.IntegerField(default=0, db_default=0)
+    # When the system opens the draft, and when it closes the job; null: the company does.
+    opens_at = models.DateTimeField(null=True)
+    closes_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [
@@ -272,6 +317,16 @@ class Job(LineCounters, models.Model):
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),
                 name="job_quiet_hours_have_both_ends",
             ),
+            models.CheckConstraint(
+                condition=Q(positions_to_fill__isnull=True)
+                | Q(positions_to_fill__range=(1, MAX_POSITIONS)),
+                name="job_positions_in_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(hired_count__gte=0)
+                & (Q(positions_to_fill__isnull=True) | Q(hired_count__lte=F("positions_to_fill"))),
+                name="job_hired_within_positions",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -282,9 +337,21 @@ class Job(LineCounters, models.Model):
         """Current policy."""
         return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
 
+    @property
+    def review_clock(self) -> ReviewClock | None:
+        """Return the clock of the job's reviews; None without a target.
+
+        Its posting and company must have been read with it.
+        """
+        return ReviewClock.read(self.posting.review_target_seconds, self.company.working_hours)
+
 
 class JobPosting(models.Model):
-    """Text that people read about a job. It can be long, so it is kept off the hot row."""
+    """Text that people read about a job. It can be long, so it is kept off the hot row.
+
+    `review_target_seconds` is how soon the company aims to decide on people in seats. It is a
+    promise, no rule: the line does not know it.
+    """
 
     job: models.OneToOneField[Job, Job] = models.OneToOneField(
         Job, models.CASCADE, primary_key=True, related_name="posting"
@@ -292,8 +359,17 @@ class JobPosting(models.Model):
     title = models.CharField(max_length=TITLE_LENGTH)
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
+    review_target_seconds = models.IntegerField(null=True)
     version = models.IntegerField(default=1)
     updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(review_target_seconds__range=TARGET_SECONDS),
+                name="review_target_in_range",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import takewhile
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 # The least time in which the time to confirm runs on each day outside the weekend.
@@ -21,6 +22,20 @@ _CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _SATURDAY = 5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
+
+
+class Rest(Protocol):
+    """Hours of the week that do not count; `begins` and `ends` are where that may change."""
+
+    @property
+    def begins(self) -> int | None: ...
+    @property
+    def ends(self) -> int | None: ...
+    @property
+    def zone(self) -> str: ...
+    def __hash__(self) -> int: ...
+    def includes(self, wall: datetime) -> bool:
+        """Tell whether a time on the wall does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ def usable_minutes(begins: int, ends: int) -> int:
     return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
 
 
-def compute_deadline(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
+def compute_deadline(start: datetime, window: timedelta, quiet: Rest | None) -> datetime:
     """Return the moment at which `window` has run since `start`, in UTC.
 
     A window of zero returns the first moment from `start` on that is not quiet.
@@ -68,7 +83,7 @@ def compute_deadline(start: datetime, window: timedelta, quiet: QuietHours | Non
     return compute_utc_deadline(start.astimezone(UTC), window, quiet)
 
 
-def counted_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+def counted_time(start: datetime, end: datetime, quiet: Rest | None) -> timedelta:
     """Return how long the time to confirm ran between two moments."""
     return counted_utc_time(start.astimezone(UTC), end.astimezone(UTC), quiet)
 
@@ -78,7 +93,7 @@ def counted_time(start: datetime, end: datetime, quiet: QuietHours | None) -> ti
 
 
 @lru_cache(maxsize=4_096)
-def compute_utc_deadline(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
+def compute_utc_deadline(start: datetime, window: timedelta, quiet: Rest | None) -> datetime:
     """Return the moment at which `window` has run; cached, for many offers at once."""
     if quiet is None:
         return start + window
@@ -91,7 +106,7 @@ def compute_utc_deadline(start: datetime, window: timedelta, quiet: QuietHours |
 
 
 @lru_cache(maxsize=4_096)
-def counted_utc_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+def counted_utc_time(start: datetime, end: datetime, quiet: Rest | None) -> timedelta:
     """Return how long the time to confirm ran between two moments; cached, as deadlines are."""
     if quiet is None or end <= start:
         return max(end - start, timedelta(0))
@@ -99,7 +114,7 @@ def counted_utc_time(start: datetime, end: datetime, quiet: QuietHours | None) -
     return sum((min(end, span_end) - begin for begin, span_end in spans), timedelta(0))
 
 
-def _counted_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetime, datetime]]:
+def _counted_spans(start: datetime, quiet: Rest) -> Iterator[tuple[datetime, datetime]]:
     """Yield the spans from `start` on that are not quiet, in UTC, without end."""
     zone = ZoneInfo(quiet.zone)
     marks = [0, *(mark for mark in (quiet.begins, quiet.ends) if mark is not None)]

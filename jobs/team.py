@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from datetime import date
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -129,12 +131,24 @@ def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
 
 
 def set_member_emails(
-    *, membership_id: int, digest: bool | None = None, alerts: bool | None = None
+    *,
+    membership_id: int,
+    digest: bool | None = None,
+    alerts: bool | None = None,
+    reviews: str | None = None,
 ) -> None:
-    """Choose which emails a member gets for a company; None leaves a choice as it is."""
-    chosen = {"digest": digest, "alerts": alerts}
-    changes = {name: value for name, value in chosen.items() if value is not None}
+    """Choose which emails a member gets for a company; None leaves a choice as it is.
+
+    `reviews`: a `Telling`, or empty for what is usual for the role.
+    """
+    chosen = {"digest": digest, "alerts": alerts, "reviews": reviews}
+    changes: dict[str, Any] = {name: each for name, each in chosen.items() if each is not None}
     Membership.objects.filter(id=membership_id).update(**changes)
+
+
+def set_away(*, membership_id: int, until: date | None) -> None:
+    """Set the last day on which no rota assigns a member anything; None if they are there."""
+    Membership.objects.filter(id=membership_id).update(away_until=until)
 
 
 def _log_ids(member: Membership) -> dict[str, str]:

@@ -18,13 +18,14 @@ class PipelineConfig(AppConfig):
         from pipeline.database import fatal_errors
         from pipeline.integrations import request_log
         from pipeline.live.announcer import start_announcing
-        from pipeline.notifications import outbox
+        from pipeline.notifications import outbox, reviewers
         from pipeline.notifications.applicants import start_tracking_emails
         from pipeline.services import outage
         from pipeline.webhooks.queue import start_follow_up
         from tasks.registry import chores
 
         outbox.start()
+        reviewers.start()
         start_tracking_emails()
         start_follow_up()
         chores.extend((outage.watch_task_workers, receipts.record_key))
@@ -42,6 +43,7 @@ class PipelineConfig(AppConfig):
         from pipeline.figures.forecast import ensure_forecasting
         from pipeline.maintenance.expired_rows import ensure_expiry
         from pipeline.notifications.companies import ensure_company_tasks
+        from pipeline.notifications.reviewers import ensure_targets
         from pipeline.privacy.retention import ensure_erasure as ensure_end_of_retention
         from pipeline.webhooks.task import ensure_upkeep
 
@@ -50,5 +52,6 @@ class PipelineConfig(AppConfig):
         ensure_archiving()
         ensure_end_of_retention()
         ensure_company_tasks()
+        ensure_targets()
         ensure_upkeep()
         ensure_forecasting()

@@ -8,7 +8,7 @@ from pipeline.files.imports import tasks as imports
 from pipeline.maintenance import expired_rows as maintenance
 from pipeline.notifications import companies as company_emails
 from pipeline.notifications import outbox as emails
-from pipeline.notifications import push
+from pipeline.notifications import push, reviewers
 from pipeline.privacy import retention as privacy
 from pipeline.review import decisions
 from pipeline.webhooks import task as webhooks
@@ -25,6 +25,7 @@ __all__ = [
     "privacy",
     "push",
     "reports",
+    "reviewers",
     "webhooks",
     "whatif",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -37,14 +38,17 @@ class Context:
         self.task_id = task_id
         self.attempt = attempt
         self.owner_id = owner_id
-        self.logger = logging.LoggerAdapter(
-            logging.getLogger("tasks.handler"), {"task_id": str(task_id), "attempt": attempt}
-        )
         self._report = report
         self._is_cancelled = is_cancelled
         self._secrets = secrets or []
         self._next_progress = 0.0
         self._emitted = 0
+
+    @cached_property
+    def logger(self) -> logging.LoggerAdapter[logging.Logger]:
+        """Logger whose lines name the task and the attempt."""
+        about = {"task_id": str(self.task_id), "attempt": self.attempt}
+        return logging.LoggerAdapter(logging.getLogger("tasks.handler"), about)
 
     @property
     def cancelled(self) -> bool:

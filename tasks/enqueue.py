@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,9 +13,9 @@ from uuid_utils.compat import uuid7
 from tasks import log_context, registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
-from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
+from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payloads
-from tasks.sql.enqueue import ENQUEUE_PARTS, WAKE
+from tasks.sql.enqueue import ENQUEUE_PARTS, WAKE, without_keys
 from tasks.sql.prepared import PreparedStatement
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
@@ -34,14 +32,29 @@ _ENQUEUE = PreparedStatement(ENQUEUE)
 # Without idempotency keys there is nothing to look for before or after a row is written.
 _ENQUEUE_WITHOUT_KEYS = PreparedStatement(
     f"""
-WITH {ENQUEUE_PARTS.replace("ON CONFLICT DO NOTHING", "")}
+WITH {without_keys(ENQUEUE_PARTS)}
 SELECT array_agg(number), NULL::bigint[], NULL::bigint[] FROM tasks_kinds
 """  # noqa: S608  a constant
 )
 
 
-@dataclass(frozen=True)
-class NewTask:
+# Each lookup is by the index of keys, which holds rows without an owner too.
+_FIRST_OF_KEYS = PreparedStatement(
+    """
+SELECT asked.n, t.id
+FROM json_to_recordset(%(asked)s::json) AS asked(n int, type_id bigint, owner_id uuid, key text)
+CROSS JOIN LATERAL (
+    SELECT id FROM tasks_task
+    WHERE type_id = asked.type_id AND owner_id = asked.owner_id AND idempotency_key = asked.key
+    UNION ALL
+    SELECT id FROM tasks_task
+    WHERE asked.owner_id IS NULL AND type_id = asked.type_id AND owner_id IS NULL
+      AND idempotency_key = asked.key) t
+"""
+)
+
+
+class NewTask(NamedTuple):
     """Task to enqueue.
 
     `enqueue` checks `payload` unless it is already checked (`payloads.check_payload`); None counts
@@ -85,8 +98,9 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     known = _insert(tasks, ids)
     wake_workers_later()
     made = [Enqueued(each, True) for each in ids]
-    for n, type_id in known.items():
-        made[n] = Enqueued(_first_of_key(tasks[n], type_id), is_new=False)
+    if known:
+        for n, first in _first_of_keys(tasks, known).items():
+            made[n] = Enqueued(first, is_new=False)
     return made
 
 
@@ -114,12 +128,14 @@ def wake_workers() -> None:
         cursor.execute(WAKE)
 
 
-def _first_of_key(task: NewTask, type_id: int) -> UUID:
+def _first_of_keys(tasks: Sequence[NewTask], known: Mapping[int, int]) -> dict[int, UUID]:
+    """Return the id of the first task of each known key, by the places in `known`."""
     # Only a later statement has a snapshot that shows the first task of an idempotency key.
-    first = Task.objects.values_list("id", flat=True).filter(
-        type_id=type_id, owner_id=task.owner_id, idempotency_key=task.idempotency_key
-    )
-    return first.get()
+    asked = [
+        {"n": n, "type_id": type_id, "owner_id": tasks[n].owner_id, "key": tasks[n].idempotency_key}
+        for n, type_id in known.items()
+    ]
+    return dict(_FIRST_OF_KEYS.all(asked=as_json(asked)))
 
 
 def _insert(tasks: Sequence[NewTask], ids: Sequence[UUID]) -> dict[int, int]:
@@ -136,30 +152,27 @@ def _insert(tasks: Sequence[NewTask], ids: Sequence[UUID]) -> dict[int, int]:
     return known
 
 
-# What tasks of a batch usually have in common: the columns of a kind, but its type.
-_COMMON = (
-    *("priority", "run_after", "delay_seconds", "max_attempts", "queue"),
-    *("owner_id", "producer", "request_id"),
-)
-_kind_of = attrgetter("key", "version", *_COMMON)
-
-
 class _Batch:
     """Tasks in columns, and their kinds with the checked limits of each."""
 
     def __init__(self, tasks: Sequence[NewTask]) -> None:
-        self.payloads = [{} if task.payload is None else task.payload for task in tasks]
-        self.keys = [task.idempotency_key for task in tasks]
+        columns = dict(zip(NewTask._fields, zip(*tasks, strict=True), strict=bool(tasks)))
+        self.keys = columns.pop("idempotency_key", ())
         for key in self.keys:
             if key is not None:
                 _check_limit("length of idempotency_key", len(key), 1, LONGEST_KEY)
+        given = columns.pop("payload", ())
+        self.payloads = [{} if payload is None else payload for payload in given]
+        specs = [each.spec if isinstance(each, CheckedPayload) else None for each in given]
+        # What tasks usually have in common makes them one kind.
+        kinds = zip(specs, *columns.values(), strict=True)
         numbers: dict[tuple[Any, ...], int] = {}
-        self.of = [  # for each task, the number of its kind
-            numbers.setdefault((_checked_spec(task.payload), *_kind_of(task)), len(numbers))
-            for task in tasks
-        ]
+        self.of = [numbers.setdefault(kind, len(numbers)) for kind in kinds]  # of each task
         self.specs: list[registry.TaskSpec] = []  # of each kind
-        self.kinds = [self._kind(number, *each) for number, each in enumerate(numbers)]
+        self.kinds = [
+            self._kind(number, spec, **dict(zip(columns, common, strict=True)))
+            for number, (spec, *common) in enumerate(numbers)
+        ]
 
     def as_parameter(self, ids: Sequence[UUID]) -> str:
         """Return the parameter `tasks` of the statement. Raises the errors of `check_payloads`."""
@@ -176,25 +189,21 @@ class _Batch:
         self,
         number: int,
         spec: registry.TaskSpec | None,
+        *,
         key: str,
         version: int | None,
-        *common: Any,
+        **common: Any,
     ) -> dict[str, Any]:
         spec = spec or registry.find_registered_type(key, version)
         self.specs.append(spec)
-        kind = dict(zip(_COMMON, common, strict=True))
-        _check_limit("priority", kind["priority"], LOWEST_PRIORITY, HIGHEST_PRIORITY)
-        _check_limit("delay_seconds", kind["delay_seconds"], 0, LONGEST_DELAY_SECONDS)
-        if kind["max_attempts"] is not None:
-            _check_limit("max_attempts", kind["max_attempts"], 1, MOST_ATTEMPTS)
-        if kind["request_id"] is None:
-            kind["request_id"] = str(log_context.current_fields().get("request_id", ""))
+        _check_limit("priority", common["priority"], LOWEST_PRIORITY, HIGHEST_PRIORITY)
+        _check_limit("delay_seconds", common["delay_seconds"], 0, LONGEST_DELAY_SECONDS)
+        if common["max_attempts"] is not None:
+            _check_limit("max_attempts", common["max_attempts"], 1, MOST_ATTEMPTS)
+        if common["request_id"] is None:
+            common["request_id"] = str(log_context.current_fields().get("request_id", ""))
         named = {"number": number, "key": spec.key, "version": spec.version}
-        return named | kind | {"trace": tracing.current_trace()}
-
-
-def _checked_spec(payload: Any) -> registry.TaskSpec | None:
-    return payload.spec if isinstance(payload, CheckedPayload) else None
+        return named | common | {"trace": tracing.current_trace()}
 
 
 def _check_limit(name: str, value: float, lowest: float, highest: float) -> None:

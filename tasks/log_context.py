@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 
 _fields: ContextVar[Mapping[str, object]] = ContextVar("log_fields", default={})  # noqa: B039  never changed
@@ -19,11 +18,14 @@ def add_fields(**fields: object) -> None:
     _fields.set({**_fields.get(), **fields})
 
 
-@contextmanager
-def bound_fields(**fields: object) -> Iterator[None]:
+class bound_fields:
     """Add fields to the log lines written inside this context."""
-    token = _fields.set({**_fields.get(), **fields})
-    try:
-        yield
-    finally:
-        _fields.reset(token)
+
+    def __init__(self, **fields: object) -> None:
+        self._added = fields
+
+    def __enter__(self) -> None:
+        self._token = _fields.set({**_fields.get(), **self._added})
+
+    def __exit__(self, *_: object) -> None:
+        _fields.reset(self._token)

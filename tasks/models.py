@@ -170,7 +170,9 @@ class Task(models.Model):
                 name="tasks_parked",
                 condition=Q(status="PENDING", parked=True),
             ),
-            models.Index(fields=["type"], name="tasks_held", condition=Q(status__in=HELD)),
+            models.Index(
+                fields=["type", "lease_until"], name="tasks_leases", condition=Q(status__in=HELD)
+            ),
             models.Index(
                 fields=["type", "attempt"],
                 name="tasks_failing",

@@ -9,7 +9,7 @@ nothing happens.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 try:
@@ -33,16 +33,17 @@ def _is_recorded() -> bool:
     return otel is not None and not isinstance(otel.get_tracer_provider(), otel.ProxyTracerProvider)
 
 
-@contextmanager
-def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> Iterator[None]:
+def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
     """Make a span of a run, linked to the trace in which the task was enqueued.
 
     The span of a failed run records only the exception's class: its message could contain a secret
     from the payload.
     """
-    if not _is_recorded():
-        yield
-        return
+    return _recorded_span(type_name, enqueued_in, attributes) if _is_recorded() else nullcontext()
+
+
+@contextmanager
+def _recorded_span(type_name: str, enqueued_in: str, attributes: Any) -> Iterator[None]:
     context = TraceContextTextMapPropagator().extract({"traceparent": enqueued_in})
     origin = otel.get_current_span(context).get_span_context()
     with otel.get_tracer("tasks").start_as_current_span(

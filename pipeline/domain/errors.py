@@ -80,6 +80,31 @@ class DrawRefused(LineError):
     message = "{why}"
 
 
+class DatesRefused(LineError):
+    message = "{why}"
+
+
+class LastPosition(LineError):
+    message = (
+        "This fills the last position of the job. Decide whether the job closes, or goes on with"
+        " one position more."
+    )
+
+
+class PositionsFilled(LineError):
+    message = (
+        "All positions of this job are filled ({positions:,}). Raise the number of positions to"
+        " hire more people."
+    )
+
+
+class PositionsBelowHired(LineError):
+    message = (
+        "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
+        " {hired:,} or more."
+    )
+
+
 class TooManyPlannedSeats(LineError):
     message = "A job can have {limit} plans for its seats. Cancel one that is not needed."
 
@@ -135,6 +160,10 @@ class JobNotOpen(LineError):
     message = "This job does not take applications because it is {status}."
 
 
+class CameBeforeOpening(LineError):
+    message = "Your place is from before this job took applications. Try again in a moment."
+
+
 class DrawFull(LineError):
     message = (
         "{limit:,} people already take part in the draw by lot, and it takes no more. Apply after"
@@ -172,6 +201,25 @@ class TooManyAnnotations(LineError):
 
 class AssigneeNotFound(LineError):
     message = "This account is not a member of the company."
+
+
+class MentionNotFound(LineError):
+    message = "You can mention only members of the company."
+
+
+class TooManyCriteria(LineError):
+    message = "A job can have {limit} criteria. Remove one first."
+
+
+class CriteriaChanged(LineError):
+    message = (
+        "The criteria of this job are not those that you gave marks by. Read them again, and give"
+        " one mark by each."
+    )
+
+
+class ReviewOver(LineError):
+    message = "Scores can be given and changed only while the person is in review."
 
 
 class PersonErased(LineError):

@@ -44,6 +44,8 @@ class Action(Enum):
     REINSTATE = auto()
     ANSWER_CONTEST = auto()
     ANNOTATE = auto()
+    SCORE = auto()
+    CHANGE_REVIEW = auto()
     MAKE_REPORT = auto()
     MANAGE_TASKS = auto()
     MANAGE_SCHEDULES = auto()
@@ -118,6 +120,8 @@ RULES: dict[Action, Rule] = {
     Action.REINSTATE: _RECRUITER,
     Action.ANSWER_CONTEST: _RECRUITER,  # who may decide may answer; best not the one who decided
     Action.ANNOTATE: _RECRUITER_IN_PERSON,  # notes, tags, links, assignee
+    Action.SCORE: _RECRUITER_IN_PERSON,  # a score is one person's
+    Action.CHANGE_REVIEW: _RECRUITER_IN_PERSON,  # target, working hours, rota and criteria
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,
     Action.MANAGE_SCHEDULES: _OWNER,

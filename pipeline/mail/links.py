@@ -85,6 +85,16 @@ def openings_url() -> str:
     return f"{settings.SITE_URL}/"
 
 
+def review_url(application_id: UUID) -> str:
+    """Return the address of an application's page for its company."""
+    return f"{settings.SITE_URL}/company/applications/{application_id}/"
+
+
+def overdue_url(job_id: UUID) -> str:
+    """Return the address of a job's reviews past their target, for its company."""
+    return f"{settings.SITE_URL}/company/jobs/{job_id}/applications/?review=overdue"
+
+
 def board_url(job_id: UUID) -> str:
     """Return the address of a job's page for its company."""
     return f"{settings.SITE_URL}/company/jobs/{job_id}/"

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
-from jobs.models import Company, Job, User
+from jobs.models import Company, Job, Telling, User
 from pipeline.domain.contests import REASONS_OF, ContestAnswer
 from pipeline.domain.contests import TEXT_LENGTH as CONTEST_TEXT_LENGTH
 from pipeline.domain.states import CHOSEN_REASONS, DECISIONS
@@ -21,6 +21,7 @@ from pipeline.models.line import Application
 
 TEXT_LENGTH, TAG_LENGTH, URL_LENGTH, LABEL_LENGTH = 2_000, 40, 500, 100
 VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH = 60, 500
+CRITERION_LENGTH, CRITERION_HELP_LENGTH, SCORE_TEXT_LENGTH = 80, 300, 300
 
 
 class ApplicationNote(models.Model):
@@ -33,6 +34,21 @@ class ApplicationNote(models.Model):
 
     def __str__(self) -> str:
         return str(self.application_id)
+
+
+class NoteMention(models.Model):
+    """Member whom the author of a note chose to tell about it."""
+
+    note = models.ForeignKey(
+        ApplicationNote, models.CASCADE, related_name="mentions", db_index=False
+    )
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint("note", "user", name="mentioned_once_per_note")]
+
+    def __str__(self) -> str:
+        return f"{self.note_id} {self.user_id}"
 
 
 class ApplicationTag(models.Model):
@@ -73,6 +89,7 @@ class ApplicationAssignee(models.Model):
     )
     job = models.ForeignKey(Job, models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
+    assigned_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         indexes = [models.Index("job", "user", "application", name="assigned_of_job")]
@@ -96,6 +113,111 @@ class SavedView(models.Model):
         return self.name
 
 
+# Models of a job's reviews: who takes turns, who wants to be told, and what they were told of.
+
+
+class RotaMember(models.Model):
+    """Member who takes turns in reviewing the people who take a job's seats."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
+    assigned_at = models.DateTimeField(null=True)  # the last time
+
+    class Meta:
+        constraints = [models.UniqueConstraint("job", "user", name="one_turn_per_member")]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.user_id}"
+
+
+class JobFollower(models.Model):
+    """Member's choice how to be told about the reviews of one job."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
+    telling = models.CharField(max_length=7, choices=Telling)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("job", "user", name="one_choice_per_job")]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.user_id} {self.telling}"
+
+
+class ReviewNotice(models.Model):
+    """Step of a review that was taken once: its rota, and what was told about it.
+
+    `since` is when the person took the seat, by the job's clock.
+    """
+
+    class Kind(models.TextChoices):
+        ROTA = "ROTA"
+        SEAT = "SEAT"
+        DUE = "DUE"  # the target has passed
+        OVERDUE = "OVERDUE"  # twice the target has passed
+
+    application = models.ForeignKey(Application, models.CASCADE, related_name="+", db_index=False)
+    since = models.DateTimeField()
+    kind = models.CharField(max_length=7, choices=Kind)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("application", "since", "kind", name="one_notice_per_step")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.application_id} {self.kind}"
+
+
+# Models of scorecards: a job's criteria, and each reviewer's marks by them.
+
+
+class Criterion(models.Model):
+    """Criterion of a job. Its words never change: others are another criterion.
+
+    One that has scores is retired instead of deleted, so that they keep their meaning.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    job = models.ForeignKey(Job, models.CASCADE, related_name="criteria", db_index=False)
+    number = models.SmallIntegerField()
+    label = models.CharField(max_length=CRITERION_LENGTH)
+    help = models.CharField(max_length=CRITERION_HELP_LENGTH, blank=True)
+    retired_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index("job", "number", "id", name="criterion_of_job")]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Score(models.Model):
+    """A reviewer's mark for an application by one criterion, and the reviewer's reason."""
+
+    LEAST, MOST = 1, 4
+
+    application = models.ForeignKey(
+        Application, models.CASCADE, related_name="scores", db_index=False
+    )
+    criterion = models.ForeignKey(Criterion, models.PROTECT, related_name="scores")
+    reviewer = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
+    mark = models.SmallIntegerField()
+    text = models.CharField(max_length=SCORE_TEXT_LENGTH, blank=True)
+    given_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application", "criterion", "reviewer"], name="one_score_per_reviewer"
+            ),
+            models.CheckConstraint(condition=Q(mark__range=(1, 4)), name="score_mark_in_range"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.application_id} {self.criterion_id} {self.mark}"
+
+
 # Models of decisions: those that have not taken effect yet, and the notes on all of them.
 
 
@@ -115,6 +237,9 @@ class PendingDecision(models.Model):
     outcome = models.CharField(max_length=10, choices=[(each, each) for each in DECISIONS])
     reason = models.CharField(max_length=20, blank=True, choices=[(r, r) for r in CHOSEN_REASONS])
     note = models.CharField(max_length=NOTE_LENGTH, blank=True)
+    # Whether the job closes if this fills its last position, or goes on with one more; null: the
+    # decision did not have to say.
+    close_job = models.BooleanField(null=True)
     decided_by = models.UUIDField()
     created_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField()
@@ -149,6 +274,7 @@ class DecisionItem(models.Model):
     class Problem(models.TextChoices):
         DECIDED = "DECIDED"  # another decision on the person was pending
         NOT_POSSIBLE = "NOT_POSSIBLE"  # not from the application's status
+        FILLED = "FILLED"  # all positions of the job were filled
         SITE = "SITE"  # the site could not carry it out
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

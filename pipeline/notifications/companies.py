@@ -11,16 +11,28 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.db.models import F, Max
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from applicants import mail
 from applicants.people import stop_reminders
-from jobs.models import Job, JobStatus, Membership, Role
+from jobs.models import Job, JobStatus, Membership, Role, Telling
 from jobs.team import set_member_emails
 from pipeline.database import instants
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
 from pipeline.domain.permissions import RULES, Action
+from pipeline.line.clock import read_company_clock
 from pipeline.mail.links import board_url, unsubscribe_url
-from pipeline.models import Application, Contest, Email, EmailState, Event, Heartbeat
+from pipeline.models import (
+    Application,
+    ApplicationAssignee,
+    Contest,
+    Email,
+    EmailState,
+    Event,
+    Heartbeat,
+    NoteMention,
+)
 from pipeline.notifications.applicants import OVER, is_offer_over
 from pipeline.notifications.messages import (
     Message,
@@ -29,6 +41,7 @@ from pipeline.notifications.messages import (
     render_unsubscribe_header,
 )
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
+from pipeline.selectors.ageing import read_review_loads
 from pipeline.selectors.emails import read_email
 from pipeline.selectors.jobs import recent_activity
 from pipeline.selectors.system import read_decay_worker_health
@@ -42,11 +55,12 @@ from tasks.registry import task_type
 from tasks.scheduling import schedules
 from tasks.signature import JsonSchema, Positive
 
-REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
+REMINDERS, DIGEST, ALERTS, REVIEWS = "reminders", "digest", "alerts", "reviews"
 WORDS = {
     REMINDERS: "reminders of deadlines",
     DIGEST: "the daily digest",
     ALERTS: "alerts",
+    REVIEWS: "emails about reviews",
 }
 
 
@@ -54,8 +68,12 @@ def stop_subscription(what: str, of: str) -> None:
     """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
     if what == REMINDERS:
         stop_reminders(UUID(of))
+    elif what == REVIEWS:
+        set_member_emails(membership_id=int(of), reviews=Telling.NEVER)
+    elif what == DIGEST:
+        set_member_emails(membership_id=int(of), digest=False)
     else:
-        set_member_emails(membership_id=int(of), **{what: False})
+        set_member_emails(membership_id=int(of), alerts=False)
 
 
 # Emails to the members of a company: a digest every morning, and alerts. Each is a task for one
@@ -201,7 +219,10 @@ def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> st
     if member is None or not member.digest:
         return "unwanted"
     message = company_digest_email(
-        member.company.name, date.fromisoformat(day), _digest_figures(member)
+        member.company.name,
+        date.fromisoformat(day),
+        _digest_figures(member),
+        _digest_of_own_reviews(member),
     )
     return _send_company_email(member, message, DIGEST, task_id) if message else "nothing"
 
@@ -228,23 +249,61 @@ class JobFigures:
     waiting: int
     must_confirm: int
     misses: int
+    seated: int = 0  # in the last day
+    overdue: int = 0  # reviews past the target
+
+    @property
+    def reviews(self) -> str:
+        """Return a sentence on the job's reviews; empty if there is nothing to say."""
+        seated = ngettext(
+            "%(number)d person took a seat in 24 hours.",
+            "%(number)d people took a seat in 24 hours.",
+            self.seated,
+        )
+        overdue = ngettext(
+            "%(number)d decision is overdue.", "%(number)d decisions are overdue.", self.overdue
+        )
+        told = [(seated, self.seated), (overdue, self.overdue)]
+        return " ".join(words % {"number": number} for words, number in told if number)
 
 
-def company_digest_email(company: str, day: date, figures: list[JobFigures]) -> Message | None:
-    """Compose a digest; None when no job of the company is open."""
+def company_digest_email(
+    company: str, day: date, figures: list[JobFigures], own: str = ""
+) -> Message | None:
+    """Compose a digest; None when no job of the company is open. `own` is about the member."""
     if not figures:
         return None
     paragraphs = [
         Paragraph(
             f"{isolated(each.title)}: {each.seats_taken} of {count(each.capacity, 'seat')} taken,"
             f" {people(each.waiting)} waiting, {each.must_confirm} to confirm,"
-            f" {count(each.misses, 'missed deadline')} in 24 hours.",
+            f" {count(each.misses, 'missed deadline')} in 24 hours. {each.reviews}".rstrip(),
             each.link,
             each.title,
         )
         for each in figures
     ]
-    return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", tuple(paragraphs))
+    mine = [Paragraph(own)] if own else []
+    return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", (*mine, *paragraphs))
+
+
+def _digest_of_own_reviews(member: Membership) -> str:
+    """Say what a member was assigned and mentioned in within a day, if they want it here."""
+    if member.telling != Telling.DIGEST:
+        return ""
+    own = {"user_id": member.user_id, "at__gt": Now() - DAY}
+    assigned = ApplicationAssignee.objects.filter(job__company_id=member.company_id)
+    mentions = NoteMention.objects.filter(note__application__job__company_id=member.company_id)
+    numbers = {
+        "assigned": assigned.annotate(at=F("assigned_at")).filter(**own).count(),
+        "mentions": mentions.annotate(at=F("note__written_at")).filter(**own).count(),
+    }
+    if not any(numbers.values()):
+        return ""
+    words = _(
+        "In 24 hours, reviews assigned to you: %(assigned)d. Notes that mention you: %(mentions)d."
+    )
+    return words % numbers
 
 
 def _find_member(membership_id: int) -> Membership | None:
@@ -254,8 +313,9 @@ def _find_member(membership_id: int) -> Membership | None:
 
 def _digest_figures(member: Membership) -> list[JobFigures]:
     open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
-    jobs = list(open_jobs.select_related("posting").order_by("-id")[:MOST_JOBS])
+    jobs = list(open_jobs.select_related("posting", "company").order_by("-id")[:MOST_JOBS])
     activity = recent_activity([job.id for job in jobs], DAY)
+    loads = read_review_loads(jobs, read_company_clock(member.company_id).now)
     return [
         JobFigures(
             title=job.posting.title,
@@ -265,6 +325,8 @@ def _digest_figures(member: Membership) -> list[JobFigures]:
             waiting=job.people_waiting,
             must_confirm=job.pending_count,
             misses=activity[job.id].misses,
+            seated=loads[job.id].lately if job.id in loads else 0,
+            overdue=loads[job.id].overdue if job.id in loads else 0,
         )
         for job in jobs
     ]

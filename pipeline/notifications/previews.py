@@ -11,6 +11,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from applicants import codes
+from jobs.models import Company, Job, JobPosting
 from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
@@ -21,6 +22,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.mail.links import LinkedOffer
+from pipeline.models import Application
 from pipeline.notifications.companies import (
     ALERT_WORDS,
     JobFigures,
@@ -36,6 +38,8 @@ from pipeline.notifications.messages import (
     render_html,
     rendered_calendar_entry,
 )
+from pipeline.notifications.reviewers import news_email
+from pipeline.review.notices import News
 
 _SITE = "https://line.example"
 _AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -111,12 +115,22 @@ def _sample_ended(outcome: str, event: str, before: str = _PENDING) -> Callable[
 def _sample_digest() -> Message:
     board = f"{_SITE}/company/jobs/{_APPLICATION}/"
     figures = [
-        JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
+        JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1, seated=2, overdue=1),
         JobFigures("Rigger", board, 1, 1, 0, 0, 0),
     ]
     message = company_digest_email("Harbour Works", date(2026, 11, 21), figures)
     assert message is not None  # noqa: S101  there are jobs
     return message
+
+
+def _sample_news(news: News, number: int = 1) -> Callable[[], Message]:
+    def make_preview() -> Message:
+        job = Job(id=_APPLICATION, company=Company(name="Harbour Works"))
+        JobPosting(job=job, title="Boatbuilder", review_target_seconds=3 * 86_400)
+        person = Application(id=_APPLICATION, status=Status.ACTIVE, status_since=_AT)
+        return news_email(job, news, [person] * number)
+
+    return make_preview
 
 
 _BY_COMPANY = {"actor_kind": "COMPANY"}
@@ -150,6 +164,8 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
         Outcome.REJECTED, EventType.CONTEST_ANSWERED, Status.INACTIVE
     ),
     "digest": _sample_digest,
+    **{f"review-{news.lower()}": _sample_news(news) for news in News},
+    "review-seats": _sample_news(News.SEAT, 3),
     **{
         f"alert-{kind.lower().replace('_', '-')}": partial(
             company_alert_email, "Harbour Works", kind

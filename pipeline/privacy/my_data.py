@@ -14,15 +14,16 @@ from applicants.models import Applicant, ApplicantToken
 from pipeline.domain.place import PUBLISHED
 from pipeline.models import Application, Email, Event, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
+from pipeline.selectors.scores import read_scores_for_people
 from pipeline.wording import sentences
 from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in twelve queries, without secrets.
+    """Return all data kept about a person, with explanations, in fourteen queries, without secrets.
 
-    It includes the reason code of a company's decision, and the company's notes, tags and links,
-    but not the note of a decision.
+    It includes the reason code of a company's decision, and the company's notes, tags, links and
+    scores, but not the note of a decision.
     """
     return {
         "account": {
@@ -89,7 +90,9 @@ def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
-    written, kept = read_contest_texts(theirs), read_annotations([row.id for row in rows])
+    ids = [row.id for row in rows]
+    written, kept = read_contest_texts(theirs), read_annotations(ids)
+    scores = read_scores_for_people(ids)
     return [
         {
             "id": row.id,
@@ -109,7 +112,8 @@ def _collect_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
             "asked_to_look_again": written.get(row.id, []),
-            "kept_by_the_company": kept[row.id].for_the_person(),
+            "kept_by_the_company": kept[row.id].for_the_person()
+            | {"scores": scores.get(row.id, [])},
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),
             # Then the timeline is empty: the log is in files, which name nobody.

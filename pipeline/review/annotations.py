@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Model
+from django.db.models.functions import Now
 
 from applicants.models import ERASED_NAME
-from jobs.models import Membership
-from pipeline.domain.errors import ApplicationNotFound, AssigneeNotFound, TooManyAnnotations
+from jobs.models import Job, Membership
+from pipeline.domain.errors import (
+    ApplicationNotFound,
+    AssigneeNotFound,
+    MentionNotFound,
+    TooManyAnnotations,
+)
 from pipeline.models import (
     Application,
     ApplicationAssignee,
     ApplicationLink,
     ApplicationNote,
     ApplicationTag,
+    NoteMention,
+    ReviewNotice,
+    Score,
 )
+from pipeline.review.notices import News, tell_colleague
 
 security = logging.getLogger("security")
 
+# What is attached to an application and ends with its person's data. Mentions end with the notes.
+_FORGOTTEN: tuple[type[Model], ...] = (
+    ApplicationNote,
+    ApplicationTag,
+    ApplicationLink,
+    ApplicationAssignee,
+    Score,
+    ReviewNotice,
+)
 
 MOST_NOTES, MOST_TAGS, MOST_LINKS = 100, 20, 20
 
@@ -40,12 +60,39 @@ def annotated_application(application_id: UUID) -> Iterator[Application]:
         yield application
 
 
-def add_note(*, application_id: UUID, text: str, author_id: UUID) -> ApplicationNote:
-    """Add a member's note. Raises ApplicationNotFound, TooManyAnnotations."""
+def add_note(
+    *,
+    application_id: UUID,
+    text: str,
+    author_id: UUID,
+    mentioned: Collection[UUID] = (),
+) -> ApplicationNote:
+    """Add a member's note, and tell the colleagues whom it mentions.
+
+    Raises ApplicationNotFound, TooManyAnnotations, and MentionNotFound unless all of them are
+    members of the company.
+    """
     with annotated_application(application_id) as application:
         if application.notes.count() >= MOST_NOTES:
             raise TooManyAnnotations(limit=MOST_NOTES, things="notes")
-        return application.notes.create(text=text, author_id=author_id)
+        note = application.notes.create(text=text, author_id=author_id)
+        if mentioned:
+            _mention(application, note, set(mentioned))
+        return note
+
+
+def _mention(application: Application, note: ApplicationNote, user_ids: set[UUID]) -> None:
+    own = Job.objects.filter(id=application.job_id)
+    team = Membership.objects.filter(company__in=own.values("company"), user_id__in=user_ids)
+    members = list(team.order_by("id"))
+    if len(members) != len(user_ids):
+        raise MentionNotFound
+    NoteMention.objects.bulk_create(
+        NoteMention(note=note, user_id=member.user_id) for member in members
+    )
+    for member in members:
+        if member.user_id != note.author_id:
+            tell_colleague(member, application, News.MENTIONED)
 
 
 def remove_note(*, application_id: UUID, note_id: int, company_id: UUID, member_id: UUID) -> None:
@@ -94,25 +141,34 @@ def remove_link(*, application_id: UUID, link_id: int) -> None:
 
 
 def assign_application(
-    *, application_id: UUID, company_id: UUID, user_id: UUID | None
+    *, application_id: UUID, company_id: UUID, user_id: UUID | None, by_id: UUID | None = None
 ) -> ApplicationAssignee | None:
     """Assign an application to a member of the company, or with None to nobody.
 
-    Raises AssigneeNotFound if the account is not a member, ApplicationNotFound.
+    The member is told, unless they did it themselves or had it already. Raises AssigneeNotFound if
+    the account is not a member, ApplicationNotFound.
     """
     with annotated_application(application_id) as application:
         if user_id is None:
             ApplicationAssignee.objects.filter(application=application).delete()
             return None
-        if not Membership.objects.filter(company_id=company_id, user_id=user_id).exists():
+        member = Membership.objects.filter(company_id=company_id, user_id=user_id).first()
+        if member is None:
             raise AssigneeNotFound
-        assigned, _ = ApplicationAssignee.objects.update_or_create(
+        assigned, is_new = ApplicationAssignee.objects.get_or_create(
             application=application, defaults={"user_id": user_id, "job_id": application.job_id}
         )
+        if not is_new and assigned.user_id == user_id:
+            return assigned
+        if not is_new:
+            assigned.user_id, assigned.assigned_at = user_id, Now()
+            assigned.save(update_fields=["user", "assigned_at"])
+        if user_id != by_id:
+            tell_colleague(member, application, News.ASSIGNED)
         return assigned
 
 
 def forget_annotations(application_ids: list[UUID]) -> None:
-    """Remove all notes, tags, links and assignees of applications."""
-    for kind in (ApplicationNote, ApplicationTag, ApplicationLink, ApplicationAssignee):
+    """Remove what the members of a company attached to applications, and their reviews' traces."""
+    for kind in _FORGOTTEN:
         kind._default_manager.filter(application_id__in=application_ids).delete()

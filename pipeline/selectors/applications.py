@@ -14,11 +14,14 @@ from django.db.models.functions import Now
 
 from applicants.models import ERASED
 from jobs.models import Job
+from jobs.review_clock import ReviewClock
 from pipeline.database.instants import snapshot
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import EventType, Status
 from pipeline.line.sql import APPLICATION, count_people_ahead
 from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
+from pipeline.selectors.ageing import ReviewAge
+from pipeline.selectors.jobs import REVIEW_HOURS
 from pipeline.selectors.pages import Page
 from tasks.sql.prepared import PreparedStatement, run_statements
 
@@ -49,6 +52,21 @@ class SeenApplication:
     external_id: str | None = None
     metadata: dict[str, str] | None = None
     is_test: bool = False  # of a sandbox
+    # The target of the job's reviews, and the hours in which its time runs, as they are stored.
+    review_target_seconds: int | None = None
+    working_hours: dict[str, Any] | None = None
+
+    @property
+    def review_since(self) -> datetime | None:
+        """Return when the person took the seat; None unless they are in review."""
+        row = self.application
+        return row.status_since if row.status == Status.ACTIVE else None
+
+    @property
+    def review_age(self) -> ReviewAge | None:
+        """Return how long the review has taken; None unless there is one, and a target."""
+        clock = ReviewClock.read(self.review_target_seconds, self.working_hours)
+        return ReviewAge.of(clock, self.review_since, self.now) if self.review_since else None
 
     @property
     def address(self) -> str:
@@ -70,7 +88,8 @@ _AWAITS_DRAW = "(job.draw_at IS NOT NULL AND job.drawn_at IS NULL)"
 _SEEN = f"""
 SELECT {_columns},
        job.company_id, posting.title, person.email, {_WAITING}, job.max_decays,
-       {{position}}, {_NOW}, reference.external_id, reference.metadata, job.is_test
+       {{position}}, {_NOW}, reference.external_id, reference.metadata, job.is_test,
+       posting.review_target_seconds, {REVIEW_HOURS}
 FROM {{source}} seen
 JOIN jobs_job job ON job.id = seen.job_id
 JOIN jobs_jobposting posting ON posting.job_id = seen.job_id
@@ -181,19 +200,22 @@ class ApplicationFacts(NamedTuple):
     external_id: str | None = None
     metadata: dict[str, str] | None = None
     is_test: bool = False  # of a sandbox
+    review_target_seconds: int | None = None
+    working_hours: dict[str, Any] | None = None
 
 
 APPLICATION_FACTS = PreparedStatement(
-    """
+    f"""
 SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email,
-       reference.external_id, reference.metadata, job.is_test
+       reference.external_id, reference.metadata, job.is_test,
+       posting.review_target_seconds, {REVIEW_HOURS}
 FROM pipeline_application own
 JOIN jobs_job job ON job.id = own.job_id
 JOIN jobs_jobposting posting ON posting.job_id = own.job_id
 JOIN applicants_applicant person ON person.id = own.applicant_id
 LEFT JOIN pipeline_applicationreference reference ON reference.application_id = own.id
 WHERE own.id = %(application)s
-""",
+""",  # noqa: S608  a constant
     ApplicationFacts,
 )
 
@@ -238,6 +260,8 @@ def see_changed(facts: ApplicationFacts, application: Application) -> SeenApplic
         external_id=facts.external_id,
         metadata=facts.metadata,
         is_test=facts.is_test,
+        review_target_seconds=facts.review_target_seconds,
+        working_hours=facts.working_hours,
     )
 
 

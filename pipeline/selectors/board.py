@@ -17,6 +17,7 @@ from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import Application
 from pipeline.selectors import applications
+from pipeline.selectors.ageing import ReviewAge, ReviewLoad, read_review_loads
 from pipeline.selectors.applications import (
     BEFORE_THE_FIRST,
     SEEN_UNPLACED,
@@ -299,6 +300,7 @@ def _promotion_facts(
         last_promotion=activity.last_promotion,
         worker_seen=worker.seen and worker.seen + ahead,
         worker_alive=worker.alive,
+        is_filled=job.is_filled,
     )
 
 
@@ -335,9 +337,22 @@ class OverviewRow:
 
     job: Job
     activity: RecentActivity
+    load: ReviewLoad | None
+    review: ReviewAge | None  # the longest
 
 
-def overview_rows(jobs: Sequence[Job]) -> list[OverviewRow]:
-    """Return the figures of each job on a page, in one query."""
+def overview_rows(jobs: Sequence[Job], now: datetime) -> list[OverviewRow]:
+    """Return the figures of each job on a page at a time of the company's clock, in two queries."""
     activity = recent_activity([job.id for job in jobs], WEEK)
-    return [OverviewRow(job, activity[job.id]) for job in jobs]
+    loads = read_review_loads(jobs, now)
+    return [
+        OverviewRow(
+            job,
+            activity[job.id],
+            load := loads.get(job.id),
+            ReviewAge.of(job.review_clock, load.oldest_since, now)
+            if load and load.oldest_since
+            else None,
+        )
+        for job in jobs
+    ]

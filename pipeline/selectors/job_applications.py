@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -32,6 +33,12 @@ _LIVE = tuple(status.value for status in Status if status is not Status.INACTIVE
 _ENDED = tuple(outcome.value for outcome in Outcome)
 
 _LOWEST, _HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
+
+
+class ReviewFilter(StrEnum):
+    """State of a review, for filters."""
+
+    OVERDUE = "overdue"
 
 
 class ListOrder(NamedTuple):
@@ -74,12 +81,16 @@ class WantedJobApplications:
     assignee: UUID | None = None
     # Only people in a cool-down.
     cooling: bool = False
+    # Only people in review since then, or longer.
+    in_review_since: datetime | None = None
     # By whom the application was made: the applicant or the company.
     source: ActorKind | None = None
 
     @property
     def states(self) -> list[str]:
         """Return the parts of the list's index that these conditions leave."""
+        if self.in_review_since:
+            return [Status.ACTIVE.value] if self.status in (None, Status.ACTIVE) else []
         states = _ENDED if self.status is Status.INACTIVE else (*_LIVE, *_ENDED)
         if self.status not in (None, Status.INACTIVE):
             states = (self.status.value,)
@@ -94,7 +105,7 @@ class WantedJobApplications:
         )
         rest = (
             *(self.min_decay_count, self.verified, self.external_id, *other_times),
-            *(self.tag, self.assignee, self.cooling or None, self.source),
+            *(self.tag, self.assignee, self.cooling or None, self.source, self.in_review_since),
         )
         return bool(self.metadata) or any(each is not None for each in rest)
 
@@ -114,6 +125,7 @@ class WantedJobApplications:
             "assignee": self.assignee,
             "cooling": self.cooling,
             "source": self.source,
+            "in_review_since": self.in_review_since,
         }
 
 
@@ -151,6 +163,8 @@ _CONDITIONS = """
     AND (%(assignee)s::uuid IS NULL OR EXISTS (
         SELECT FROM pipeline_applicationassignee assigned
         WHERE assigned.application_id = own.id AND assigned.user_id = %(assignee)s::uuid))
+    AND (%(in_review_since)s::timestamptz IS NULL
+         OR own.status_since <= %(in_review_since)s::timestamptz)
     AND (NOT %(cooling)s::bool
          OR own.status = 'WAITLIST' AND own.eligible_at > statement_timestamp() + make_interval(
             secs => (SELECT clock_offset_seconds FROM jobs_job WHERE id = own.job_id)))

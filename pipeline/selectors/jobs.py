@@ -13,6 +13,7 @@ from django.db.models import Expression, Func, Model, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
 from jobs.models import Company, Job, JobPosting, JobStatus
+from jobs.review_clock import ReviewClock
 from pipeline.domain.errors import JobNotFound, PlannedSeatsNotFound
 from pipeline.models import Event, JobReference, PlannedSeats
 from pipeline.selectors.pages import Page
@@ -29,14 +30,26 @@ class JobFacts(NamedTuple):
     seq: int
     posting_version: int
     is_test: bool  # of a sandbox
+    review_target_seconds: int | None = None
+    working_hours: dict[str, Any] | None = None
 
+    @property
+    def review_clock(self) -> ReviewClock | None:
+        """Return the clock of the job's reviews; None without a target."""
+        return ReviewClock.read(self.review_target_seconds, self.working_hours)
+
+
+# The hours in which the time to a job's review target runs; not read without a target.
+REVIEW_HOURS = """CASE WHEN posting.review_target_seconds IS NOT NULL THEN (
+    SELECT working_hours FROM jobs_company WHERE id = job.company_id) END"""
 
 JOB_FACTS = PreparedStatement(
-    """
-SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test
+    f"""
+SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test,
+       posting.review_target_seconds, {REVIEW_HOURS}
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
-""",
+""",  # noqa: S608  a constant
     JobFacts,
 )
 
@@ -127,19 +140,22 @@ def read_company_jobs(
     search: str,
     external_id: str | None = None,
     metadata: Mapping[str, str] | None = None,
+    among: Collection[UUID] | None = None,
     after: UUID | None,
     limit: int,
 ) -> Page[Job]:
     """Return a company's jobs with their references, drafts included, newest first, in one query.
 
     `search` must be in the title or the location as it is, and each text of `metadata` in the
-    job's.
+    job's. `among`: only these jobs.
     """
     jobs = _query_whole().select_related("reference").filter(company_id=company_id)
     if external_id is not None:
         jobs = jobs.filter(reference__external_id=external_id)
     if metadata:
         jobs = jobs.filter(reference__metadata__contains=dict(metadata))
+    if among is not None:
+        jobs = jobs.filter(id__in=among)
     if status:
         jobs = jobs.filter(status=status)
     if search:

@@ -303,18 +303,28 @@ class Annotations:
     def for_the_person(self) -> dict[str, Any]:
         """Return notes, tags and links as the applicant may see them, without members' names."""
         return {
-            "notes": [{"text": note.text, "written_at": note.written_at} for note in self.notes],
+            "notes": [
+                {
+                    "text": note.text,
+                    "written_at": note.written_at,
+                    "colleagues_told": len(note.mentions.all()),
+                }
+                for note in self.notes
+            ],
             "tags": self.tags,
             "links": [{"label": link.label, "url": link.url} for link in self.links],
         }
 
 
 def read_annotations(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
-    """Return the annotations of each application, in four queries."""
+    """Return the annotations of each application, in four queries, or five if there are notes."""
     condition: dict[str, Any] = {"application_id__in": list(application_ids)}
     found = {application_id: Annotations() for application_id in application_ids}
     for note in (
-        ApplicationNote.objects.filter(**condition).select_related("author").order_by("-id")
+        ApplicationNote.objects.filter(**condition)
+        .select_related("author")
+        .prefetch_related("mentions__user")
+        .order_by("-id")
     ):
         found[note.application_id].notes.append(note)
     for row_id, word in _read_annotation_tags(condition):

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from jobs.policies import Policy
 from pipeline.domain.states import Outcome, Status
 from pipeline.wording.english import format_count, format_time, long_duration, plural
@@ -273,3 +276,32 @@ def _explain_loss(standing: ExplainedStanding) -> str:
     pause = long_duration(policy.cooldown_seconds)
     behind = _explain_place_behind(policy, misses)
     return f"you go {behind}. You are not offered a seat for {pause}. {after}"
+
+
+# How soon a company aims to decide, in words.
+
+_DAY, _HOUR = 86_400, 3_600
+
+
+def describe_target(seconds: int, *, works: bool) -> str:
+    """Return a review target in words. With `works`, only the company's working hours count."""
+    days, rest = divmod(seconds, _DAY)
+    if not works:
+        return long_duration(seconds)
+    if days and not rest:
+        return ngettext("%(days)d working day", "%(days)d working days", days) % {"days": days}
+    if not days and rest % _HOUR == 0:
+        hours = rest // _HOUR
+        words = ngettext("%(hours)d working hour", "%(hours)d working hours", hours)
+        return words % {"hours": hours}
+    return _("%(duration)s of working time") % {"duration": long_duration(seconds)}
+
+
+def describe_pace(tenths: int, target: str) -> str:
+    """Return in words in how many of ten cases a company has met its target."""
+    if tenths == 10:
+        return _("Decided within %(target)s in every case") % {"target": target}
+    if not tenths:
+        return _("Decided within %(target)s in fewer than 1 of 10 cases") % {"target": target}
+    words = _("Decided within %(target)s in %(tenths)d of 10 cases")
+    return words % {"target": target, "tenths": tenths}

@@ -19,12 +19,12 @@ from pipeline.models import ImportRun, Producer, StoredFile
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate, Tally
 from pipeline.work.catalog import COMPANY_TYPES, is_switched_off
-from pipeline.work.tasks import count_waiting_tasks
 from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 from tasks.models import Task
 from tasks.payloads import check_payload
+from tasks.sql.prepared import PreparedStatement, run_statements
 from tasks.stats import site_backlog
 
 security = logging.getLogger("security")
@@ -237,7 +237,7 @@ def start_tasks(
     not the company's), PayloadTooLarge, OutOfRange, TypeNotAllowed, Backlogged, RateExceeded,
     TooManyAtOnce; for one of several requests TaskRequestRefused, with its index and the reason.
     """
-    allowed = read_limits(key_id)
+    allowed, waiting = _read_bounds(company_id, key_id)
     now = instants.now() if any(request.run_after for request in requests) else None
     checked = [_check_task(request, company_id, producer, allowed, now) for request in requests]
     foreign = ids_not_owned(company_id, [(request.key, request.payload) for request in requests])
@@ -247,7 +247,7 @@ def start_tasks(
         if error is not None:
             raise error if len(requests) == 1 else TaskRequestRefused(number, error)
         tasks.append(cast(NewTask, task))
-    _refuse_overflow(company_id, len(tasks))
+    _refuse_overflow(waiting, len(tasks))
     _count_started_tasks(producer, len(tasks), allowed, on_count)
     enqueued = enqueue_many(tasks)
     for made, request in zip(enqueued, requests, strict=True):
@@ -314,10 +314,30 @@ def check_type(key: str, allowed: Producer | None = None) -> None:
         raise TypeNotAllowed(key)
 
 
-def _refuse_overflow(company_id: UUID, more: int) -> None:
-    """Refuse work if the backlog of this company or of all is full. Counts only up to the limit."""
+_LIMITS = PreparedStatement(
+    "SELECT types, per_minute FROM pipeline_producer WHERE key_id = %(key_id)s",
+    lambda types, per_minute: Producer(types=types, per_minute=per_minute),
+)
+_WAITING = PreparedStatement(
+    """
+SELECT count(*) FROM (
+    SELECT FROM tasks_task WHERE owner_id = %(company_id)s AND status = 'PENDING' LIMIT %(most)s
+) waiting
+"""
+)
+
+
+def _read_bounds(company_id: UUID, key_id: UUID | None) -> tuple[Producer | None, int]:
+    """Return the limits of a key, and how many tasks wait, counted up to the company's limit."""
+    asked = {"key_id": key_id, "company_id": company_id, "most": settings.TASK_BACKLOG_PER_COMPANY}
+    limits, [(waiting,)] = run_statements([_LIMITS, _WAITING], asked)
+    return (limits[0] if limits else None), waiting
+
+
+def _refuse_overflow(waiting: int, more: int) -> None:
+    """Refuse work if the backlog of this company or of all is full."""
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
-    if count_waiting_tasks(company_id, most=own) + more > own:
+    if waiting + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
     if site_backlog(whole) + more > whole:
         raise Backlogged(own=False, limit=whole, wait=ROOM_AGAIN_SECONDS)

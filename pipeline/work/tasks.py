@@ -26,12 +26,6 @@ MOST_JOBS = 200  # by whose title tasks are found
 MOST_CANCELLED = 5_000  # with one press
 CANCELLABLE = [Status.PENDING, Status.RUNNING]
 
-_WAITING = """
-SELECT count(*) FROM (
-    SELECT FROM tasks_task WHERE owner_id = %s AND status = 'PENDING' LIMIT %s
-) waiting
-"""
-
 
 def owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
     """Return a company's tasks with their types; with a key only those of the type."""
@@ -110,13 +104,6 @@ def read_task(company_id: UUID, task_id: UUID) -> Task:
 def find_tasks(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
     """Return some tasks of a company with their types, by id, in one query."""
     return owned_tasks(company_id, None).in_bulk(list(ids))
-
-
-def count_waiting_tasks(company_id: UUID, *, most: int) -> int:
-    """Count a company's waiting tasks, up to `most`."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING, [company_id, most])
-        return int(cursor.fetchone()[0])
 
 
 def read_running_tasks(company_id: UUID, *, limit: int) -> list[Task]:

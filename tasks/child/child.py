@@ -17,12 +17,15 @@ import signal
 import socket
 import sys
 import time
+
+# signal.getsignal also looks for a member of an enum, each time in vain.
+from _signal import getsignal  # type: ignore[import-not-found]  # a part of CPython without stubs
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 from uuid import UUID
 
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from tasks import log_context, registry, tracing
 from tasks.child import failure_report
@@ -43,7 +46,8 @@ def clean_up_transaction() -> None:
         if connection.in_atomic_block:
             connection.close()
             del connections[connection.alias]  # it would refuse to reconnect
-    close_old_connections()
+        else:
+            connection.close_if_unusable_or_obsolete()
 
 
 def clean_up_connections() -> None:
@@ -109,7 +113,7 @@ class Child:
     ) -> None:
         spec = registry.find_registered_type(key, version)
         self._current, self._cancelled = task, False
-        with self._bind_run(task, spec, request, payload):
+        with _bound_fields(task, spec, request, payload):
             context = self._context(task, attempt, spec, payload, owner)
             span = tracing.run_span(
                 spec.name, trace, id=task, type=spec.name, attempt=attempt, request_id=request
@@ -124,11 +128,12 @@ class Child:
                 self._lift_limit()
                 seconds = time.perf_counter() - begun
                 self._end_failed_run(spec, payload, context, error, seconds, last=attempt >= most)
-                return
-            seconds = time.perf_counter() - begun
-            _call_hook(spec.hooks.on_success, payload, context)
-            _call_hook(spec.hooks.on_end, payload, context)
-            self._write(f'["done","{task}",{seconds:.6f},{text}]\n'.encode())
+            else:
+                seconds = time.perf_counter() - begun
+                _call_hook(spec.hooks.on_success, payload, context)
+                _call_hook(spec.hooks.on_end, payload, context)
+                self._write(f'["done","{task}",{seconds:.6f},{text}]\n'.encode())
+        self._clean_up()
 
     def _handle(self, spec: registry.TaskSpec, payload: Any, context: Context) -> Any:
         most_bytes = self._rest_bytes + spec.memory_bytes
@@ -170,20 +175,17 @@ class Child:
     ) -> None:
         """Call the hooks of a dead task whose child died before it could call them."""
         spec = registry.find_registered_type(key, version)
-        with self._bind_run(task, spec, "", payload):
+        with _bound_fields(task, spec, "", payload):
             context = self._context(task, attempt, spec, payload, owner)
             _call_hook(spec.hooks.on_fail, payload, context)
             _call_hook(spec.hooks.on_end, payload, context)
             self._report(["hooked", task])
+        self._clean_up()
 
-    @contextlib.contextmanager
-    def _bind_run(self, task: str, spec: registry.TaskSpec, request: str, payload: Any) -> Any:
-        given = payload if isinstance(payload, dict) else {}
-        ids = {name: given[name] for name in LOGGED_IDS if name in given}
-        with log_context.bound_fields(task_id=task, task_type=spec.name, request_id=request, **ids):
-            yield
+    def _clean_up(self) -> None:
+        """Undo what a run has left in the process."""
         self._current = ""
-        if signal.getsignal(signal.SIGTERM) != self._interrupt:
+        if getsignal(signal.SIGTERM) != self._interrupt:
             signal.signal(signal.SIGTERM, self._interrupt)
         clean_up_transaction()
 
@@ -234,6 +236,15 @@ class Child:
     def _write(self, line: bytes) -> None:
         while line:
             line = line[os.write(self._results, line) :]
+
+
+def _bound_fields(
+    task: str, spec: registry.TaskSpec, request: str, payload: Any
+) -> log_context.bound_fields:
+    fields: dict[str, object] = {"task_id": task, "task_type": spec.name, "request_id": request}
+    if isinstance(payload, dict):
+        fields |= {name: payload[name] for name in LOGGED_IDS if name in payload}
+    return log_context.bound_fields(**fields)
 
 
 def _call_hook(hook: registry.Hook | None, payload: Any, context: Context) -> None:

@@ -58,8 +58,8 @@ candidate AS (
 # around are not begun if there are enough behind the last turn.
 FROM_ALL_OWNERS = f"""
 crowded AS MATERIALIZED (
-    SELECT type_id, queue, priority, last, min(quota) AS quota
-    FROM oldest GROUP BY type_id, queue, priority, last HAVING count(*) >= %(reach)s
+    SELECT type_id, queue, priority, last, floor, min(quota) AS quota
+    FROM oldest GROUP BY type_id, queue, priority, last, floor HAVING count(*) >= %(reach)s
 ), enough AS MATERIALIZED (
     SELECT coalesce(max(priority), -32768) AS priority FROM crowded WHERE quota IS NULL
 ), present AS MATERIALIZED (
@@ -83,7 +83,7 @@ crowded AS MATERIALIZED (
         SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = o.type_id
           AND p.queue = o.queue AND p.priority = o.priority AND {OWNER} = o.owner
-          AND p.run_after <= statement_timestamp()
+          AND p.run_after BETWEEN o.floor AND statement_timestamp()
         ORDER BY p.run_after, p.id LIMIT 1 + %(reach)s / o.owners) t
     WHERE o.owners > 1
     TRIAL_ROWS
@@ -110,18 +110,45 @@ first AS MATERIALIZED (
 # Lanes of pending tasks, and parking, which keeps the heads of lanes clear.
 
 
-LANES = """
-lane AS (
-    (SELECT type_id, queue, priority FROM tasks_task WHERE status = 'PENDING' AND NOT parked
-     ORDER BY type_id, queue, priority LIMIT 1)
-    UNION ALL
-    SELECT n.type_id, n.queue, n.priority FROM lane l CROSS JOIN LATERAL (
+_NEXT_LANE = """
+    SELECT coalesce(u.type_id, k.type_id) AS type_id, coalesce(u.queue, k.queue) AS queue,
+           coalesce(u.priority, k.priority) AS priority,
+           CASE WHEN u.type_id IS NULL THEN k.floor ELSE '-infinity' END AS floor
+    FROM (SELECT) AS one LEFT JOIN LATERAL (
+        SELECT * FROM known WHERE (known.type_id, known.queue, known.priority)
+            > (l.type_id, l.queue, l.priority) ORDER BY type_id, queue, priority LIMIT 1) k ON true
+    LEFT JOIN LATERAL (
         SELECT t.type_id, t.queue, t.priority FROM tasks_task t
         WHERE t.status = 'PENDING' AND NOT t.parked
           AND (t.type_id, t.queue, t.priority) > (l.type_id, l.queue, l.priority)
-        ORDER BY t.type_id, t.queue, t.priority LIMIT 1) n
-)"""
+          AND (t.type_id, t.queue, t.priority)
+            < (coalesce(k.type_id, 9223372036854775807), coalesce(k.queue, ''),
+               coalesce(k.priority, 0))
+        ORDER BY t.type_id, t.queue, t.priority LIMIT 1) u ON true
+    WHERE coalesce(u.type_id, k.type_id) IS NOT NULL"""
+
 # Lanes: every combination of type, queue and priority with pending tasks, found by index jumps.
+#
+# While a snapshot is held, the entries of tasks that have been claimed since stay in the index, in
+# front of the pending ones. So a worker says in `lanes` which lanes it knows, each with its floor:
+# nothing that is due before it was pending when the worker last looked. The jumps pass over known
+# lanes, and what reads a lane begins at its floor.
+LANES_FROM_FLOORS = f"""
+known AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(lanes)s::json) AS k(
+        type_id bigint, queue varchar, priority smallint, floor timestamptz)
+), lane AS (
+    SELECT n.* FROM (VALUES (0::bigint, ''::varchar, 0::smallint)) l(type_id, queue, priority)
+    CROSS JOIN LATERAL ({_NEXT_LANE}) n
+    UNION ALL
+    SELECT n.* FROM lane l CROSS JOIN LATERAL ({_NEXT_LANE}) n
+)"""
+
+LANES = LANES_FROM_FLOORS.replace("%(lanes)s", "'[]'")
+
+# A task enters its lane when its transaction commits, at most so much after its due time. One that
+# comes later, or is returned to its lane, waits for the next look at everything.
+LATE = "interval '1 second'"
 
 # Owners whose tasks of a type are skipped: they have paused it, or its breaker is open for them.
 STOPPED_OWNERS = """(
@@ -172,10 +199,11 @@ least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
 # the tasks of owners who have paused the type, or for whom its breaker is open; of the latter, it
 # tries one a minute (`trial`). A last attempt counts as begun only after `MARK_BEGUN`, any other
 # attempt at once. The claim looks at `reach` candidates, more than it takes, because other workers
-# may take the first ones. The last columns are the number of candidates (if more were seen than
-# taken, claim again soon) and the time of the claim.
+# may take the first ones. The last columns are the floors of the lanes it has looked at (in the
+# first row), the number of candidates (if more were seen than taken, claim again soon) and the time
+# of the claim.
 _CLAIM = f"""
-WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
+WITH RECURSIVE {QUICK}, {LANES_FROM_FLOORS}, turn AS MATERIALIZED (
     SELECT lane.*, {LAST % "lane.priority"} AS last FROM lane
 ), probe AS (
     UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
@@ -197,27 +225,37 @@ WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
     WHERE k.id = ANY(%(types)s) AND NOT k.paused
       AND (k.breaker = 'CLOSED' OR k.id IN (SELECT id FROM probe))
 ), TRIAL oldest AS MATERIALIZED (
-    SELECT t.*, lane.queue, lane.last, ready.quota
+    SELECT t.*, lane.queue, lane.last, lane.floor, ready.quota
     FROM ready JOIN turn lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
           AND p.queue = lane.queue AND p.priority = lane.priority
-          AND p.run_after <= statement_timestamp()
+          AND p.run_after BETWEEN lane.floor AND statement_timestamp()
           AND (p.owner_id = ANY(ready.without)) IS NOT TRUE
         ORDER BY p.run_after, p.id LIMIT %(reach)s) t
     WHERE (ready.quota IS NULL OR ready.quota > 0)
       AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))
+), floors AS (
+    SELECT type_id, queue, priority, min(run_after) AS floor FROM (
+        SELECT type_id, queue, priority, run_after FROM oldest
+        UNION ALL
+        SELECT lane.type_id, lane.queue, lane.priority, statement_timestamp() - {LATE}
+        FROM ready JOIN turn lane ON lane.type_id = ready.id
+        WHERE (ready.quota IS NULL OR ready.quota > 0)
+          AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))) f
+    GROUP BY type_id, queue, priority
 ), CANDIDATES, {IN_TURNS}, picked AS MATERIALIZED (
     SELECT t.id, first.number FROM first JOIN tasks_task t ON t.id = first.id
     WHERE t.status = 'PENDING'
     ORDER BY first.number LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
 ), started AS (
-    UPDATE tasks_task SET status = 'RUNNING', attempt = attempt + 1, worker = %(worker)s,
-        started_at = statement_timestamp(), progress = NULL, begun = attempt + 1 < max_attempts,
-        lease_until = statement_timestamp() + %(lease)s * interval '1 second', parked = false
-    WHERE id = ANY(ARRAY(SELECT id FROM picked))
-    RETURNING id, type_id, payload::text AS payload, attempt, max_attempts, priority, run_after,
-              request_id, owner_id, trace
+    UPDATE tasks_task t SET status = 'RUNNING', attempt = t.attempt + 1, worker = %(worker)s,
+        started_at = statement_timestamp(), progress = NULL,
+        begun = t.attempt + 1 < t.max_attempts, parked = false,
+        lease_until = statement_timestamp() + %(lease)s * interval '1 second'
+    FROM picked WHERE t.id = picked.id
+    RETURNING t.id, t.type_id, t.payload::text AS payload, t.attempt, t.max_attempts, t.priority,
+              t.request_id, t.owner_id, t.trace, picked.number
 ), told AS (
     INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
     SELECT id, 'started', attempt, %(worker)s FROM started
@@ -228,10 +266,12 @@ WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
     FROM ready WHERE ready.id = k.id AND ready.rate_count IS NOT NULL
       AND k.id IN (SELECT type_id FROM started)
 )
-SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.owner_id, s.trace,
-       s.type_id IN (SELECT id FROM probe) IS_TRIAL, s.priority,
-       (SELECT count(*) FROM first) AS seen, statement_timestamp() AS looked
-FROM quick LEFT JOIN (started s JOIN picked USING (id)) ON true ORDER BY picked.number
+SELECT s.id::text, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id,
+       s.owner_id::text, s.trace, s.type_id IN (SELECT id FROM probe) IS_TRIAL, s.priority,
+       CASE WHEN s.number IS NOT DISTINCT FROM (SELECT min(number) FROM picked)
+            THEN (SELECT json_agg(floors)::text FROM floors) END AS floors,
+       (SELECT count(*) FROM first) AS seen, statement_timestamp()::text AS looked
+FROM quick LEFT JOIN started s ON true ORDER BY s.number
 """
 
 # The claim also looks at this while a breaker is open for an owner: their next task, a minute

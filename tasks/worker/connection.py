@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import psycopg
@@ -100,7 +101,7 @@ WITH given AS MATERIALIZED (
     ON CONFLICT (type_id, owner_id, slot) DO UPDATE SET
         succeeded = y.succeeded + excluded.succeeded, failed = y.failed + excluded.failed
 )
-SELECT id, attempt, status FROM acked
+SELECT id::text, attempt FROM acked
 """
 
 Connection = psycopg.Connection[Any]
@@ -159,12 +160,13 @@ class WorkerConnection:
         tasks of every owner. `has_trials` means that a breaker may be open for an owner.
         """
         statement = CLAIMS[is_crowded, has_trials]
+        parameters = {"lanes": "[]"} | parameters
         if not bound:
             return self.rows(statement, parameters)
         try:
             raw = self._connected()
             with raw.pipeline(), raw.transaction():
-                raw.execute(LOCK_BOUND, {"bound": bound})
+                raw.execute(LOCK_BOUND, {"bound": as_array(bound)})
                 claimed = raw.execute(statement, parameters)
             self._note_answer()
             return claimed.fetchall()
@@ -178,7 +180,7 @@ class WorkerConnection:
         """
         try:
             found = self.rows(ACKNOWLEDGE, {"ends": as_json(results)})
-            return {(str(task), attempt) for task, attempt, _ in found}
+            return set(found)
         except (psycopg.DataError, ValueError) as error:
             if len(results) > 1:
                 return set().union(*(self.acknowledge([each]) for each in results))
@@ -231,6 +233,11 @@ class WorkerConnection:
         self.close()
         self._not_before = time.monotonic() + self._waits.next_seconds()
         return Unavailable()
+
+
+def as_array(numbers: Iterable[int]) -> str:
+    """Return numbers as PostgreSQL writes an array; the driver would convert each by itself."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 def _connect() -> Connection:

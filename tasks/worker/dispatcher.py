@@ -24,7 +24,10 @@ from tasks.worker.slots import SLOW_SECONDS, Slot, Slots
 
 log = logging.getLogger(__name__)
 
-AHEAD_SECONDS, MOST_AHEAD = 0.04, 64
+AHEAD_SECONDS, MOST_AHEAD = 0.04, 250
+# While every child has more than half of that to do, answers are collected for at most this long: a
+# step for each would cost more than the runs. The shortest time that a run is assumed to take.
+COLLECT_SECONDS, SHORTEST_RUN_SECONDS = 0.005, 0.00005
 PATIENCE_SECONDS, SMOOTHING = 0.5, 0.05
 
 Result = tuple[Attempt, dict[str, Any]]
@@ -74,11 +77,24 @@ class Dispatcher:
     def wanted(self, now: float) -> int:
         """Return how many attempts to claim: one per slot, plus some to queue behind short runs."""
         slots = self.slots.open
-        held = len(self._waiting) + sum(len(slot.attempts) for slot in slots)
+        held = len(self._waiting) + sum(slot.held for slot in slots)
         running = [slot.current for slot in slots]
         quick = sum(each is None or now - each.begun_at < SLOW_SECONDS for each in running)
         most = len(slots) + quick * self._ahead()
         return most - held if held <= most // 2 or held < len(slots) else 0
+
+    def collect_seconds(self) -> float:
+        """Return for how long the children's answers need not be read; 0 if at once."""
+        ahead = self._ahead()
+        spare = min(slot.held for slot in self.slots.open) - max(1, ahead // 2)
+        pace_seconds = max(self._pace_seconds, SHORTEST_RUN_SECONDS)
+        return min(COLLECT_SECONDS, max(0, spare) * pace_seconds)
+
+    def awaited_slots(self) -> list[Slot]:
+        """Return the slots whose answers are to be read as soon as they come."""
+        if not self.collect_seconds():
+            return list(self.slots)
+        return [self.slots.kept] if self.slots.kept else []
 
     def urgent_claim_time(self) -> float:
         """Return the monotonic time from which to claim an urgent attempt alone, if any."""
@@ -98,11 +114,15 @@ class Dispatcher:
         """Give waiting attempts to free children; short ones may also queue at a busy child."""
         while self._hooks and (slot := self.slots.free_slot()):
             slot.give_hooks(self._hooks.popleft())
-        for _ in range(len(self._waiting)):
+        ahead, left = self._ahead(), []
+        urgent = sum(attempt.spec.urgent for attempt in self._waiting)
+        while self._waiting and self.slots.has_place(ahead=ahead, is_urgent=urgent > 0):
             attempt = self._waiting.popleft()
-            slot = self.slots.choose_slot(attempt, ahead=self._ahead())
+            urgent -= attempt.spec.urgent
+            slot = self.slots.choose_slot(attempt, ahead=ahead)
             if slot is None or not slot.give(attempt, now):
-                self._waiting.append(attempt)
+                left.append(attempt)
+        self._waiting.extendleft(reversed(left))
 
     def receive(self, now: float) -> int:
         """Read the children's messages and replace dead children; return the number of both."""
@@ -126,7 +146,7 @@ class Dispatcher:
             if first is None:
                 continue
             is_slow = first.end_reason or now - first.begun_at > SLOW_SECONDS
-            if len(slot.attempts) > 1 and is_slow:
+            if slot.held > 1 and is_slow:
                 self._take_back(slot)
             if first.lease_ends <= now and not first.is_lost:
                 slot.kill(EndReason.LOST)
@@ -198,8 +218,8 @@ class Dispatcher:
         times = [attempt.claimed_at + PATIENCE_SECONDS for attempt in self._waiting]
         for slot in self.slots:
             times.append(slot.next_time())
-            if len(slot.attempts) > 1:
-                times.append(slot.attempts[0].begun_at + SLOW_SECONDS)
+            if slot.held > 1 and slot.current:
+                times.append(slot.current.begun_at + SLOW_SECONDS)
         return min(times, default=math.inf)
 
     def beginning_last_attempts(self) -> list[Attempt]:
@@ -236,7 +256,7 @@ class Dispatcher:
     def _cancel(self, task_ids: Iterable[str], now: float) -> None:
         for task_id in set(task_ids):
             for slot in self.slots:
-                if len(slot.attempts) > 1 and any(x.task_id == task_id for x in slot.attempts):
+                if slot.held > 1 and any(x.task_id == task_id for x in slot.attempts):
                     self._take_back(slot)
                 first = slot.current
                 if first and first.task_id == task_id and not first.end_reason:

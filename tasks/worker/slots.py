@@ -50,6 +50,11 @@ class Slot:
         return self._attempts[0] if self._attempts else None
 
     @property
+    def held(self) -> int:
+        """Number of the child's attempts."""
+        return len(self._attempts)
+
+    @property
     def is_free(self) -> bool:
         """Tell whether the child has nothing to do."""
         return not self._attempts and not self._hooks
@@ -58,8 +63,8 @@ class Slot:
         """Tell whether a short attempt may queue at the child, which may have at most `most`."""
         if self._hooks or len(self._attempts) >= most:
             return False
-        is_ending = self._attempts and self._attempts[0].end_reason
-        return not is_ending and all(each.spec.trusted_short for each in self._attempts)
+        first = self.current  # those behind it are short, or they would not be there
+        return first is None or (first.spec.trusted_short and not first.end_reason)
 
     def give(self, attempt: Attempt, now: float) -> bool:
         """Hand an attempt to the child; return False if its socket is full."""
@@ -103,8 +108,10 @@ class Slot:
                 received += more
                 if len(more) < READ_BYTES:
                     break
-        *lines, self._received = received.split(b"\n")
-        return [json.loads(line) for line in lines]
+        whole, newline, rest = received.rpartition(b"\n")
+        self._received = rest
+        # A line is JSON, in which a line feed cannot stand: all of them are read in one call.
+        return list(json.loads(b"[%b]" % whole.replace(b"\n", b","))) if newline else []
 
     def note_hooks_called(self) -> None:
         """Record that the child has called a dead task's hooks."""
@@ -233,7 +240,13 @@ class Slots:
         if free or not attempt.spec.trusted_short:
             return free
         with_room = (slot for slot in self.open if slot.has_room(1 + ahead))
-        return min(with_room, key=lambda slot: len(slot.attempts), default=None)
+        return min(with_room, key=lambda slot: slot.held, default=None)
+
+    def has_place(self, *, ahead: int, is_urgent: bool) -> bool:
+        """Tell whether `choose_slot` may find a place for anything; `is_urgent`: also such."""
+        if is_urgent and self.kept is not None and self.kept.is_free:
+            return True
+        return any(slot.is_free or slot.has_room(1 + ahead) for slot in self.open)
 
     def only_urgent_from(self) -> float:
         """Return the monotonic time from which the kept slot alone is free for new attempts.

@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any
 
 from django.db import Error, connection
@@ -14,10 +13,10 @@ from django.db import Error, connection
 from tasks import registry
 from tasks.json import as_json
 from tasks.models import NO_OWNER, Status
-from tasks.sql.claim import LANES, PARKED_AT_ONCE, STOPPED_OWNERS, UNPARK
+from tasks.sql.claim import LANES, LANES_FROM_FLOORS, PARKED_AT_ONCE, STOPPED_OWNERS, UNPARK
 from tasks.sql.enqueue import QUICK, WAKE
 from tasks.worker.attempt import Attempt
-from tasks.worker.connection import Unavailable, WorkerConnection
+from tasks.worker.connection import Unavailable, WorkerConnection, as_array
 from tasks.worker.options import Options
 
 log = logging.getLogger(__name__)
@@ -74,12 +73,16 @@ FROM back
 
 # Take tasks from workers whose lease has expired: to the next attempt, or to the dead letters. An
 # attempt that certainly had not begun does not count. A lease that its worker is just renewing is
-# locked, and skipped.
+# locked, and skipped. With `since`, only leases that ended within so many seconds are looked at.
 REAP = """
 WITH expired AS MATERIALIZED (
-    SELECT id FROM tasks_task
-    WHERE status IN ('RUNNING', 'CANCELLING') AND lease_until < statement_timestamp()
-    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED
+    SELECT t.id FROM tasks_tasktype k CROSS JOIN LATERAL (
+        SELECT id FROM tasks_task t
+        WHERE t.type_id = k.id AND t.status IN ('RUNNING', 'CANCELLING')
+          AND t.lease_until < statement_timestamp() AND t.lease_until >= coalesce(
+            statement_timestamp() - %(since)s::float8 * interval '1 second', '-infinity')
+        ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED) t
+    LIMIT %(most)s
 ), reaped AS (
     UPDATE tasks_task t SET
         status = CASE WHEN t.status = 'CANCELLING' THEN 'CANCELLED'
@@ -122,6 +125,11 @@ WITH expired AS MATERIALIZED (
 SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id, trace
 FROM reaped
 """
+REAPED_AT_ONCE = 1000
+# A lease that a statement grants can have ended this long before others see it, at most: see
+# `statement_timeout` in the session of a worker.
+LATE_LEASE_SECONDS = 15.0
+
 
 # Wake sleeping workers after runs of capped types have ended, if more tasks of those are due.
 WAKE_FOR_DUE = """
@@ -194,7 +202,7 @@ SELECT EXISTS (SELECT FROM {STOPPED_OWNERS} z),
 # Seconds until the worker's next task may run: by its due time, a probe, or its type's rate.
 # Tasks count that were not due when the last claim looked: one may have become due since.
 NEXT_DUE = f"""
-WITH RECURSIVE {LANES}
+WITH RECURSIVE {LANES_FROM_FLOORS}
 SELECT extract(epoch FROM least(
     (SELECT min(next.run_after) FROM lane JOIN tasks_tasktype k ON k.id = lane.type_id
      CROSS JOIN LATERAL (
@@ -308,6 +316,12 @@ RETURNING b.type_id
 GOODBYE = "DELETE FROM tasks_taskworker WHERE name = %(worker)s"
 SLACK = 8
 
+# A claim that looks at everything and takes longer than this probably goes through the entries of
+# ended tasks, which a snapshot holds. The next one follows after so many times as long, but soon
+# enough for a task that was given back; until then, claims begin at the floors of this many lanes.
+SLOW_LOOK_SECONDS, LOOK_SHARE, LONGEST_PAUSE_SECONDS, MOST_LANES = 0.003, 200, 10.0, 64
+EVERYTHING = "[]"
+
 Accepted = set[tuple[str, int]]
 
 
@@ -324,28 +338,32 @@ class TaskStore:
         self._specs: dict[int, registry.TaskSpec] = {}
         self._bound: list[int] = []  # types with a cap or a rate
         self._is_sleeping: bool | None = None
-        self._looked: datetime | None = None
+        self._looked: str | None = None
         self._is_crowded = False
         self._has_trials = True  # as the last check of tasks to park found
         self._last_turns: dict[int, str] = {}  # last claimed owner, by priority
+        self._lanes: dict[tuple[int, str, int], str] = {}  # with its floor, as the claim expects
+        self._reaped_at = self._reap_all_at = 0.0
+        self._look_at = 0.0  # when to look at everything again, not only from the floors on
 
     def claim(self, limit: int, *, only_urgent: bool = False) -> tuple[list[Attempt], int]:
         """Claim up to `limit` due tasks; return their attempts, and how many tasks were seen."""
         specs = self.known_types()
         types = [row for row, spec in specs.items() if spec.urgent or not only_urgent]
-        now = time.monotonic()
+        now, lanes = time.monotonic(), self._known_lanes()
         parameters = {
-            "types": types,
+            "types": as_array(types),
             "queues": list(self.options.queues) if self.options.queues else None,
             "limit": limit,
             "reach": limit * 3 // 2 + SLACK,
             "worker": self.worker,
             "lease": self.options.lease_seconds,
             "after": as_json(self._last_turns),
+            "lanes": lanes,
         }
         rows = self.connection.claim(
             parameters,
-            [row for row in self._bound if row in types] if only_urgent else self._bound,
+            [row for row in self._bound if row in types],
             is_crowded=self._is_crowded and not only_urgent,
             has_trials=self._has_trials,
         )
@@ -354,12 +372,18 @@ class TaskStore:
         for task, type_id, payload, number, most, request, owner, trace, *more in rows:
             if task is not None:
                 spec = specs[type_id]
-                attempt = Attempt(str(task), number, most, spec, payload, request, ends, now)
-                attempt.owner_id, attempt.trace = owner and str(owner), trace
+                attempt = Attempt(
+                    *(task, number, most, spec, payload, request, ends, now, owner, trace)
+                )
                 attempt.is_probe, priority, *_ = more
-                self._last_turns[priority] = str(owner or NO_OWNER)
+                self._last_turns[priority] = owner or str(NO_OWNER)
                 attempts.append(attempt)
-        *_, seen, looked = rows[0]
+        *_, floors, seen, looked = rows[0]
+        took = time.monotonic() - now
+        if lanes == EVERYTHING and took > SLOW_LOOK_SECONDS:
+            self._look_at = now + min(LOOK_SHARE * took, LONGEST_PAUSE_SECONDS)
+        if now < self._look_at and floors:
+            self._note_floors(json.loads(floors))
         if not only_urgent:
             self._looked, self._is_crowded = looked, seen >= parameters["reach"]
         return attempts, seen
@@ -421,7 +445,15 @@ class TaskStore:
 
     def reap(self) -> list[Attempt]:
         """Take tasks from dead workers; return the attempts of tasks that became dead letters."""
-        rows = self.connection.rows(REAP)
+        now, since = time.monotonic(), None
+        if now < self._reap_all_at:
+            since = now - self._reaped_at + LATE_LEASE_SECONDS
+        rows = self.connection.rows(REAP, {"since": since, "most": REAPED_AT_ONCE})
+        self._reaped_at = now
+        if since is None and (took := time.monotonic() - now) > SLOW_LOOK_SECONDS:
+            self._reap_all_at = now + min(LOOK_SHARE * took, LONGEST_PAUSE_SECONDS)
+        if len(rows) == REAPED_AT_ONCE:
+            self._reap_all_at = 0.0  # more of them may be left
         specs = self.known_types()
         dead = []
         for task, type_id, status, number, most, payload, request_id, owner, trace in rows:
@@ -463,8 +495,12 @@ class TaskStore:
 
     def seconds_until_due(self) -> float:
         """Return the seconds until this worker's next task becomes due; infinite if none will."""
-        queues = list(self.options.queues) if self.options.queues else None
-        parameters = {"types": list(self.known_types()), "queues": queues, "looked": self._looked}
+        parameters = {
+            "types": as_array(self.known_types()),
+            "queues": list(self.options.queues) if self.options.queues else None,
+            "looked": self._looked,
+            "lanes": self._known_lanes(),
+        }
         [(seconds,)] = self.connection.rows(NEXT_DUE, parameters)
         return float("inf") if seconds is None else max(0.0, seconds)
 
@@ -488,6 +524,20 @@ class TaskStore:
                     self._specs[row] = spec
             self._bound = [row for row, spec in self._specs.items() if spec.cap or spec.rate]
         return self._specs
+
+    def _known_lanes(self) -> str:
+        """Return the parameter `lanes` of claims, until it is time to look at everything again."""
+        if time.monotonic() >= self._look_at:
+            return EVERYTHING
+        return f"[{','.join(self._lanes.values())}]"
+
+    def _note_floors(self, floors: Iterable[dict[str, Any]]) -> None:
+        for lane in floors:
+            name = (lane["type_id"], lane["queue"], lane["priority"])
+            self._lanes.pop(name, None)  # the lanes seen last are the last
+            self._lanes[name] = as_json(lane)
+        for forgotten in list(self._lanes)[:-MOST_LANES]:
+            del self._lanes[forgotten]
 
     def _fence(self, attempts: Iterable[Attempt]) -> dict[str, Any]:
         """Return the parameters that limit a statement to tasks this worker still owns."""

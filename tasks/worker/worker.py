@@ -70,7 +70,7 @@ class Worker:
             self.store.connection.close()
 
     def step(self) -> int:
-        """Do everything that can be done now; return how much was done."""
+        """Do everything that can be done now; return how much was done, or 0 to collect more."""
         now = time.monotonic()
         done = self.dispatcher.receive(now)
         self.dispatcher.watch(now)
@@ -80,7 +80,7 @@ class Worker:
             except Unavailable:
                 log.debug("continuing without the database")
         self.dispatcher.hand_out(time.monotonic())
-        return done
+        return 0 if self.dispatcher.collect_seconds() else done
 
     def rest_seconds(self) -> float:
         """Return the seconds to rest if nothing happens."""
@@ -96,12 +96,14 @@ class Worker:
             is_open = self.dispatcher.wanted(now)
             urgent_at = max(self._claim_urgent_at, self.dispatcher.urgent_claim_time())
             times.append(self._claim_at if is_open else urgent_at)
+        if collect_seconds := self.dispatcher.collect_seconds():
+            times.append(now + collect_seconds)
         return max(SHORTEST_REST_SECONDS, min(times) - now)
 
     def sources(self) -> list[int]:
         """Return the file descriptors that end a rest early."""
         database = self.store.connection.fileno()
-        slots = self.dispatcher.slots
+        slots = self.dispatcher.awaited_slots()
         children = [self.dispatcher.fork_server.fileno(), *(slot.fileno() for slot in slots)]
         return children if database is None else [database, *children]
 

@@ -75,6 +75,7 @@ NEW_JOB = {"title": "Cook", "capacity": 1}
 BOB = {"name": "Bob", "email": "bob@example.org"}
 REMOVED = {"outcome": "REMOVED"}
 BACK = {"reason": "OUR_ERROR"}
+MARKS = {"scores": [{"criterion_id": "00000000-0000-7000-8000-000000000000", "score": 4}]}
 WHY = {"text": "Why?"}
 STANDS = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
 NO_CONTEST = "/applications/{application}/contests/00000000-0000-7000-8000-000000000000/answer"
@@ -125,6 +126,8 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("post", "/applications/{application}/pass-next", NEXT, (401, 401, 409, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
+    ("GET", "/applications/{application}/scores", None, (401, 401, 403, 404, 200, 200, 404)),
+    ("put", "/applications/{application}/scores", MARKS, (401, 401, 403, 404, 403, 403, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
     ("GET", "/applications/{application}/receipt", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/log", None, (401, 401, 200, 404, 200, 200, 404)),

@@ -96,10 +96,11 @@ COMPANY: dict[str, Where] = {
     "answer_contest": lambda world: world.names_of_contest,
     "what_if": _job,
     **dict.fromkeys(("board", "applications", "job_close", "job_delete"), _job),
-    **dict.fromkeys(("job_capacity", "planned_seats"), _job),
+    **dict.fromkeys(("job_capacity", "job_hiring", "planned_seats"), _job),
     "add_person": _job,
     "import_applications": _job,
-    **dict.fromkeys(("job_settings", "share_job", "keep_template"), _job),
+    **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
+    "working_hours": _nothing,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,
@@ -173,7 +174,7 @@ ONLY_POSTED_TO = set(
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
-    add_my_device remove_my_device task_run_now reset_sandbox
+    add_my_device remove_my_device task_run_now reset_sandbox give_scores
     """.split()
 )
 NO_PAGES = set(

@@ -41,10 +41,12 @@ KEY_ROOM = {  # lock a key, an applicant, or the row of a job's last what-if, ne
     "pipeline/notifications/devices.py",
     "pipeline/figures/whatif/run.py",
 }
-DECISION_ROOM = {  # lock a pending decision, or the application that a text is about, never a job
+DECISION_ROOM = {  # lock a pending decision, an application, a rota or criteria, never a job
     "pipeline/review/annotations.py",
     "pipeline/services/joining.py",
     "pipeline/review/decisions.py",
+    "pipeline/review/rota.py",
+    "pipeline/review/scores.py",
 }
 WEBHOOK_ROOM = {  # lock a company, its endpoints and the place of a reader, never a job
     "pipeline/webhooks/endpoints.py",

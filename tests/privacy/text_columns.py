@@ -54,6 +54,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_applicationtag.word": Personal("applicant", _KEPT, "erased"),
     "pipeline_applicationlink.label": Personal("applicant", _KEPT, "erased"),
     "pipeline_applicationlink.url": Personal("applicant", _KEPT, "erased"),
+    "pipeline_score.text": Personal("applicant", _KEPT, "erased"),
     "pipeline_savedview.name": Personal("applicant", "no: a member's own list", "by the member"),
     "pipeline_savedview.query": Personal("applicant", "no: a member's own list", "by the member"),
     "pipeline_nameword.word": Personal("applicant", _DERIVED, "erased, by a trigger"),
@@ -126,7 +127,8 @@ OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
     " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
-    " pipeline_jobtemplate.title"
+    " pipeline_jobtemplate.title jobs_company.working_hours"
+    " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
 )
@@ -138,6 +140,7 @@ CODES = frozenset(
     " django_content_type.app_label django_content_type.model django_migrations.app"
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
+    " jobs_membership.reviews pipeline_jobfollower.telling pipeline_reviewnotice.kind"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"

@@ -14,6 +14,7 @@ from jobs import keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.domain.states import Outcome
 from pipeline.models import (
+    Criterion,
     DecisionNote,
     Email,
     PendingDecision,
@@ -63,6 +64,12 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.Change": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
+    "pipeline.Criterion": lambda acme: Q(job__company=acme),
+    "pipeline.JobFollower": lambda acme: Q(job__company=acme),
+    "pipeline.NoteMention": lambda acme: Q(note__application__job__company=acme),
+    "pipeline.ReviewNotice": lambda acme: Q(application__job__company=acme),
+    "pipeline.RotaMember": lambda acme: Q(job__company=acme),
+    "pipeline.Score": lambda acme: Q(application__job__company=acme),
     "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
     "pipeline.PendingDecision": lambda acme: Q(job__company=acme),
     "pipeline.SavedView": lambda acme: Q(job__company=acme),
@@ -219,6 +226,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:
+    Criterion.objects.create(job_id=job, number=1, label=f"{MARKER} criterion")
     return PendingDecision.objects.create(
         id=uuid7(),
         job_id=job,

@@ -51,6 +51,9 @@ class Caller:
     def patch(self, path: str, body: Any = None, **headers: str) -> Answer:
         return self._send("PATCH", path, body, headers)
 
+    def put(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("PUT", path, body, headers)
+
     def delete(self, path: str, body: Any = None, **headers: str) -> Answer:
         return self._send("DELETE", path, b"" if body is None else body, headers)
 

@@ -127,6 +127,17 @@ OF_TYPES = {
     "RequestRecord.at": "When the request was made.",
     "SeatSeconds.cooldown": "Free seats while the job was open and people waited, all of them "
     "in a cool-down or unverified.",
+    "Criterion.help": "What the criterion means; empty without help.",
+    "Criterion.label": "The criterion in words.",
+    "Score.label": "The criterion in words, as it was when the mark was given.",
+    "Score.text": "The reviewer's reason; null without one.",
+    "ScoreIn.text": "The reason for the mark.",
+    "ScoreSummary.average": "The average of the marks.",
+    "ScoreSummary.counts": "How often 1, 2, 3 and 4 were given.",
+    "ScoreSummary.label": "The criterion in words.",
+    "Scorecard.scores": "Their marks.",
+    "ScorecardIn.scores": "One mark by each criterion that the job has now.",
+    "Scorecards.summary": "The marks by each criterion; empty while they are hidden.",
     "SeatSeconds.nobody": "Free seats while the job was open and nobody waited, verified or not.",
     "SeatSeconds.offered": "Seats on offer, however the offer ended.",
     "SeatSeconds.paused": "Free seats while the job was paused.",
@@ -305,6 +316,15 @@ DESCRIPTIONS = {
     "next_times": "The next five times at which it starts work; empty while it is switched off.",
     "offers_seen": "How many people there were offered a seat.",
     "oldest": "The waiting time of the oldest due task of each priority.",
+    "positions_to_fill": "How many people the job hires; null: any number. Once they are hired,"
+    " nobody is offered a seat.",
+    "hired_count": "How many people the job has hired; null for strangers without a number of"
+    " positions.",
+    "opens_at": "When the draft opens by itself; null: when the company opens it.",
+    "closes_at": "When the job closes by itself, and everyone without a confirmed seat is released;"
+    " null: when the company closes it.",
+    "close_job": "Only with HIRED, and needed if this fills the last position: whether the job then"
+    " closes. False adds one position instead.",
     "draw_at": "When the order of the line is drawn by lot; null: first come, first served.",
     "drawn_at": "When the order was drawn; null before that, and without a draw.",
     "opened_at": "When the job was first opened.",
@@ -340,6 +360,22 @@ DESCRIPTIONS = {
     "seq": "Number of the event in the job's log: 1, 2, 3, without gaps.",
     "server_time": "The database's time when the content was read, or the change was made.",
     "signature": "Ed25519 signature of all other fields, in base64.",
+    "review_target_seconds": "How soon the company aims to decide on people in seats; null: it does"
+    " not say. If the company has working hours, a day is a working day. The line does not know"
+    " it.",
+    "review_since": "When the person took the seat; null unless ACTIVE.",
+    "review_due_at": "When the review has taken the job's target; null without one.",
+    "reviews_counted": "Decisions on people in seats in the last 180 days, and those that are"
+    " overdue; null without a target, and if they are fewer than 10.",
+    "reviews_within_target": "How many of them were made within the target.",
+    "criteria": "The criteria that the job has now.",
+    "criterion_id": "The criterion of the mark.",
+    "reviewer_id": "The member who gave the marks; null once the account is deleted.",
+    "reviewers_count": "How many reviewers have given marks.",
+    "is_hidden": "Whether the marks are hidden from the caller.",
+    "scorecards": "The marks of each reviewer; empty while they are hidden.",
+    "given_at": "When the marks were given, or last changed.",
+    "score": "The mark: 1 is the lowest, 4 the highest.",
     "state_at": "When it reached its state.",
     "status_since": "When the application reached its current status.",
     "time_in_status_seconds": "Seconds for which the application has had its status.",

@@ -23,7 +23,7 @@ from pipeline.models import (
     METADATA_VALUE_LENGTH,
     WebhookDelivery,
 )
-from pipeline.selectors.job_applications import ORDERS
+from pipeline.selectors.job_applications import ORDERS, ReviewFilter
 from pipeline.selectors.review import ContestState
 from pipeline.webhooks.queue import TEST, TYPES
 from tasks.models import Status
@@ -193,6 +193,11 @@ OF_APPLICATIONS = (
         "Only applications that the company has tagged with this word, in any case.",
         {"type": "string", "maxLength": LONGEST_SEARCH},
     ),
+    Parameter(
+        "review",
+        "Only people who have been in review for longer than the job's target.",
+        choices_schema(ReviewFilter),
+    ),
     EXTERNAL_ID,
     METADATA,
     Parameter(
@@ -241,6 +246,14 @@ IDEMPOTENCY_KEY = Parameter(
     "Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first"
     " response again. A response that contains a secret is not kept.",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _KEY},
+    where="header",
+)
+PLACE_TOKEN = Parameter(
+    "Place-Token",
+    "From a 503 to the same request, with the same credential and body, byte by byte, in the last"
+    " three minutes: it then counts as one that came when the first attempt did, and is taken"
+    " before those that came later. Otherwise it is ignored.",
+    {"type": "string", "maxLength": 100},
     where="header",
 )
 PATHS = {

@@ -13,7 +13,7 @@ from pipeline.api.v1 import (
     schedules,
     webhooks,
 )
-from pipeline.api.v1.applications import import_file, receipts, review
+from pipeline.api.v1.applications import import_file, receipts, review, scores
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.jobs import facts
 from pipeline.api.v1.jobs import views as jobs
@@ -68,6 +68,7 @@ urlpatterns = [
         "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer",
         review.AnswerContest.as_view(),
     ),
+    path("applications/<uuid:application_id>/scores", scores.ScoresOfApplication.as_view()),
     path("contests", review.CompanyContests.as_view()),
     path("applications/<uuid:application_id>/emails", review.ApplicationEmails.as_view()),
     path(

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
@@ -49,6 +50,7 @@ from pipeline.services.jobs import rename
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge
+from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
 LAST_EVENTS = 50
@@ -70,6 +72,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     card, plans = ApplicationCard.of(seen, job), read_seat_plans(job.id)
     contests = read_application_contests(application_id)
     until = contest_deadline(seen.application, contests, seen.now)
+    review = seen.review_age
 
     def my_application_context() -> dict[str, Any]:
         moved = last_position_change(seen.application)
@@ -77,6 +80,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         kinds = {event.seq: event.event for event in events.rows}
         return {
             "card": application_card.add_prospects([card])[0],
+            "review": review,
+            "aim": review and describe_target(review.target_seconds, works=review.works),
             "picture": _draw_line(card),
             "moved": moved,
             "why_moved": explain_moved_position(moved) if moved else "",
@@ -102,7 +107,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
-            f" {until} {contests_cache_tag(contests, seen.now)}"
+            f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],
@@ -213,6 +218,8 @@ def _seat_consequence(job: Job) -> str:
         )
     if job.status == JobStatus.PAUSED:
         return "The job is paused. If you withdraw, the seat stays free until the job resumes."
+    if job.is_filled:
+        return _("All positions are filled. If you withdraw, nobody else is offered the seat.")
     if not job.people_waiting:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:

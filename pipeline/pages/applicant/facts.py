@@ -15,18 +15,19 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_cookie
 
-from jobs.models import JobStatus
+from jobs.models import Job, JobStatus
 from pipeline.domain.contests import ContestReason
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Reason
 from pipeline.figures.forecast import read_prospects
 from pipeline.figures.job import FEWEST_SHOWN, read_public_facts
+from pipeline.figures.review_pace import ReviewPace, read_review_pace
 from pipeline.pages import draws
 from pipeline.pages.access import public_job
 from pipeline.selectors.jobs import read_job
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
-from pipeline.wording.explanations import explain_line
+from pipeline.wording.explanations import describe_pace, describe_target, explain_line
 from pipeline.wording.status import NOT_KNOWN, describe_prospect
 
 MINUTE_SECONDS = 60
@@ -44,8 +45,8 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     A draft's only to its company.
     """
     job = public_job(request, job_id)
-    counts = read_public_facts(job)
-    is_open = job.status == JobStatus.OPEN and not job.awaits_draw
+    counts, pace = read_public_facts(job), read_review_pace(job)
+    is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
     prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
@@ -60,8 +61,18 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
         "removals": removals,
         "given_back": back,
+        "pace": pace,
+        **_aim(job, pace),
     }
     return render(request, "applicant/facts.html", context)
+
+
+def _aim(job: Job, pace: ReviewPace | None) -> dict[str, str]:
+    clock = job.review_clock
+    if clock is None:
+        return {}
+    aim = describe_target(clock.target_seconds, works=clock.hours is not None)
+    return {"aim": aim, "pace_words": describe_pace(pace.tenths, aim) if pace else ""}
 
 
 # Public box about a job, for an iframe on the company's own site.

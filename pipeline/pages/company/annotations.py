@@ -20,8 +20,23 @@ from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.review import annotations as write
 from pipeline.selectors.jobs import read_job
+from pipeline.selectors.review import possible_annotation_assignees
 
 LARGEST_ID = 2**63 - 1
+
+
+class MembersField(forms.TypedMultipleChoiceField):
+    """Any number of members, by the ids of their accounts. The service knows who is one."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(coerce=UUID, **named)
+
+    def valid_value(self, value: Any) -> bool:
+        """Tell whether a value is an id."""
+        try:
+            return bool(UUID(str(value)))
+        except ValueError:
+            return False
 
 
 class NoteForm(PlainForm):
@@ -32,6 +47,7 @@ class NoteForm(PlainForm):
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3, "maxlength": TEXT_LENGTH}),
     )
+    mention = MembersField(required=False)
 
 
 class AnnotationTagForm(PlainForm):
@@ -84,7 +100,10 @@ BUTTONS: dict[str, tuple[type[PlainForm], Write]] = {
     "add_note": (
         NoteForm,
         lambda id_, member, given: write.add_note(
-            application_id=id_, text=given["note"], author_id=member.user.id
+            application_id=id_,
+            text=given["note"],
+            author_id=member.user.id,
+            mentioned=given["mention"],
         ),
     ),
     "remove_note": (
@@ -117,7 +136,10 @@ BUTTONS: dict[str, tuple[type[PlainForm], Write]] = {
     "assign": (
         AssigneeForm,
         lambda id_, member, given: write.assign_application(
-            application_id=id_, company_id=member.company.id, user_id=given["member"]
+            application_id=id_,
+            company_id=member.company.id,
+            user_id=given["member"],
+            by_id=member.user.id,
         ),
     ),
 }
@@ -140,7 +162,9 @@ def annotate_application(request: HttpRequest, application_id: UUID) -> HttpResp
         done = attempt(request, lambda: (act(application_id, member, form.cleaned_data),))
     if not done and kind is NoteForm:
         job, application = read_job(seen.application.job_id), seen.application
-        context = {"seen": seen, "application": application, "job": job, "form": form}
+        context: dict[str, Any] = {"seen": seen, "application": application, "job": job}
+        context |= {"form": form, "mentioned": form.cleaned_data.get("mention", [])}
+        context["members"] = possible_annotation_assignees(job.company_id)
         return render(request, "company/note.html", context | {"tab": "board"}, status=422)
     for errors in form.errors.values():
         messages.error(request, f"Nothing was saved. {errors[0]}")

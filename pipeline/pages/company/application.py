@@ -23,6 +23,7 @@ from pipeline.pages.company import consequences, decisions
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.pages.company.forms import ReinstatementForm
+from pipeline.pages.company.review import score_context
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import SeenApplication, find_position, read_application
@@ -32,12 +33,14 @@ from pipeline.selectors.pages import Page
 from pipeline.selectors.review import (
     Annotations,
     ShownContest,
+    find_neighbours,
     find_pending_decision,
     possible_annotation_assignees,
     read_annotations,
     read_job_tags,
     shown_contests,
 )
+from pipeline.selectors.scores import read_scorecards
 from pipeline.selectors.timelines import read_application_events
 from pipeline.services.leaving import reinstate
 from pipeline.wording.english import isolated
@@ -59,12 +62,20 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
     decision = find_pending_decision(application_id)
     kept = read_annotations([application_id])[application_id]
     contests = shown_contests(application_id, seen.now)
+    scores = read_scorecards(seen.application, member.user.id)
+    is_open = seen.review_since is not None and decision is None
+    age = seen.review_age and (seen.review_age.is_overdue, seen.review_age.age_seconds // 600)
     return live_page(
         request,
         "company/application.html",
         "company/_application.html",
-        build=lambda: _context(request, member, seen, job, emails, decision, kept, contests),
-        tag=f"{job.seq}-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
+        build=lambda: (
+            _context(request, member, seen, job, emails, decision, kept, contests)
+            | score_context(member, scores, is_open=is_open)
+        ),
+        # Marks are hidden from some members and shown to others, so the page is each one's own.
+        tag=f"{member.user.id}{scores.stamp}{is_open}{age} {job.seq}"
+        f"-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}",
         jobs=[job.id],
     )
@@ -102,6 +113,7 @@ def _context(
     may_annotate = member.may(Action.ANNOTATE)
     return {
         "member": member,
+        "neighbours": find_neighbours(seen.application),
         "seen": seen,
         "application": seen.application,
         "job": job,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
 from typing import Any
@@ -17,6 +17,7 @@ from pipeline.models import TAG_LENGTH
 from pipeline.review.annotations import normalised_tag
 from pipeline.review.decisions import MOST_PEOPLE
 from pipeline.selectors import job_applications
+from pipeline.selectors.ageing import overdue_since
 from pipeline.selectors.applications import FOUND, SeenApplication
 from pipeline.selectors.job_applications import (
     ORDERS,
@@ -24,6 +25,7 @@ from pipeline.selectors.job_applications import (
     ListedPage,
     ListOrder,
     ListPlace,
+    ReviewFilter,
     WantedJobApplications,
 )
 from pipeline.selectors.people import NamePlace
@@ -52,7 +54,7 @@ ORDER_CHOICES = [
     ("applied_at", "Oldest first"),
     ("-ended_at", "Ended last first"),
 ]
-NAMES = ("q", "state", "misses", "cooling", "tag", "assignee", "source", "order")
+NAMES = ("q", "state", "misses", "cooling", "review", "tag", "assignee", "source", "order")
 
 
 class UnusableFilters(ValueError):
@@ -73,6 +75,7 @@ class ListedFilters:
         given["q"] = given["q"][:LONGEST_SEARCH].rstrip()
         given["tag"] = normalised_tag(given["tag"])[:TAG_LENGTH].rstrip()
         given["cooling"] = "1" if given["cooling"] == "1" else ""
+        given["review"] = given["review"] if given["review"] == ReviewFilter.OVERDUE else ""
         state = given["state"] if given["state"] in dict(STATE_CHOICES) else ""
         source = given["source"] if given["source"] in dict(SOURCE_CHOICES) else ""
         misses = given["misses"] if given["misses"].isdecimal() else ""
@@ -120,16 +123,24 @@ class ListedFilters:
         """Return the order of the list without a search."""
         return ORDERS[self.given.get("order", USUAL_ORDER)]
 
+    def wanted(self, job: Job) -> WantedJobApplications:
+        """Return the conditions for a job's applications."""
+        if "review" not in self.given:
+            return self.filters
+        since = overdue_since(job.review_clock, job.company_id)
+        return replace(self.filters, in_review_since=since)
+
     def page(self, job: Job, after: Any, *, limit: int = PAGE) -> ListedPage:
         """Return a page of the job's applications, by name if there is a search."""
+        filters = self.wanted(job)
         if search := self.given.get("q"):
             behind = after if isinstance(after, NamePlace) else None
             return job_applications.search_page(
-                job.company_id, job.id, search, self.filters, after=behind, limit=limit
+                job.company_id, job.id, search, filters, after=behind, limit=limit
             )
         place = after if isinstance(after, ListPlace) else None
         return job_applications.list_page(
-            job.id, self.filters, order=self.order, after=place, limit=limit
+            job.id, filters, order=self.order, after=place, limit=limit
         )
 
     def everyone(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:

@@ -82,7 +82,7 @@ def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     marks = read_row_annotations([seen.application.id for seen in page.rows])
     total = None
     if not chosen.given.get("q"):
-        total = job_applications.count(job.id, chosen.filters, chosen.order)
+        total = job_applications.count(job.id, chosen.wanted(job), chosen.order)
     context = {
         "job": job,
         "tab": "applications",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from html import escape
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
+from pipeline.domain.states import POSITIONS
 from pipeline.models import JobTemplate
 from pipeline.pages import draws, page_urls, qr_code
 from pipeline.pages.access import (
@@ -34,7 +36,9 @@ from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.line_picture import SeatBar
 from pipeline.pages.live_page import live_page
+from pipeline.selectors.ageing import overdue_job_ids
 from pipeline.selectors.board import overview_rows, read_decay_worker
+from pipeline.selectors.job_applications import ReviewFilter
 from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.pages import Page
 from pipeline.services.jobs import create_job
@@ -58,17 +62,21 @@ def index(request: HttpRequest) -> HttpResponse:
     status = request.GET.get("status", "")
     status = status if status in JobStatus.values else ""
     search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
+    clock = read_decay_worker().now
+    now = clock + timedelta(seconds=member.company.clock_offset_seconds)
+    overdue = request.GET.get("review") == ReviewFilter.OVERDUE
     page: Page[Any] = read_company_jobs(
         member.company.id,
         status=status or None,
         search=search,
+        among=overdue_job_ids(member.company.id, now) if overdue else None,
         after=page_urls.read_id(request, "after"),
         limit=JOBS_SHOWN,
     )
     next_url = page_urls.change_query(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
     to_answer = contests.read_unanswered(member.company.id)
-    now = int(read_decay_worker().now.timestamp()) // REFRESH_SECONDS
+    period = int(clock.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/jobs.html",
@@ -76,19 +84,22 @@ def index(request: HttpRequest) -> HttpResponse:
         build=lambda: {
             "member": member,
             **to_answer,
-            "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows)],
-            "now": read_decay_worker().now,
+            "glances": [
+                (glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows, now)
+            ],
+            "overdue": overdue,
+            "now": clock,
             "status": status,
             "statuses": JobStatus.values,
             "search": search,
             "first_job": FIRST_JOB,
-            "filtered": bool(status or search),
+            "filtered": bool(status or search or overdue),
             "next_url": next_url,
             "first_url": page_urls.change_query(request, after=None)
             if request.GET.get("after")
             else "",
         },
-        tag=f"{states}{page.more}{now}{to_answer}",
+        tag=f"{states}{page.more}{period}{to_answer}",
         jobs=[job.id for job in page.rows],
     )
 
@@ -134,6 +145,7 @@ def new(request: HttpRequest) -> HttpResponse:
             actor=member.actor,
             open_now=opened,
             draw_at=form.cleaned_data["draw_at"],
+            hiring={POSITIONS: form.cleaned_data[POSITIONS]},
         )
     except DrawRefused as error:
         form.add_error("draw_day", str(error))
@@ -151,7 +163,7 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     kept, copied = page_urls.read_id(request, "template"), page_urls.read_id(request, "like")
     if kept is None and copied is None:
         _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
-        initial = forms.policy_values(rules) | {"capacity": 3}
+        initial = forms.policy_values(rules) | {"capacity": 3, POSITIONS: 1}
         initial["quiet_time_zone"] = get_current_timezone_name()
         return _render_new(request, forms.JobForm(initial=initial), rules, 3)
     like: Job | JobTemplate
@@ -162,7 +174,8 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     posting = like.posting if isinstance(like, Job) else like
     initial = forms.posting_values(posting) | forms.policy_values(like.policy)
     initial |= draws.earlier_form_values(like)
-    form = forms.JobForm(initial=initial | {"capacity": like.capacity, "start": JobStatus.DRAFT})
+    initial |= {"capacity": like.capacity, POSITIONS: like.positions_to_fill}
+    form = forms.JobForm(initial=initial | {"start": JobStatus.DRAFT})
     return _render_new(request, form, like.policy, like.capacity)
 
 

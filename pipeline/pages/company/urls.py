@@ -9,11 +9,13 @@ from pipeline.pages.company import (
     board,
     contests,
     decisions,
+    hiring,
     job_actions,
     job_templates,
     jobs,
     palette,
     people,
+    review,
     settings,
 )
 
@@ -83,7 +85,10 @@ urlpatterns = [
         job_templates.keep,
         name="keep_template",
     ),
+    path("company/jobs/<uuid:job_id>/review/", review.show, name="job_review"),
+    path("company/working-hours/", review.working_hours, name="working_hours"),
     path("company/jobs/<uuid:job_id>/settings/", settings.show, name="job_settings"),
+    path("company/jobs/<uuid:job_id>/positions/", hiring.show, name="job_hiring"),
     path(
         "company/applications/<uuid:application_id>/",
         application.show,
@@ -98,6 +103,11 @@ urlpatterns = [
         "company/applications/<uuid:application_id>/annotate/",
         annotations.annotate_application,
         name="annotate",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/scores/",
+        review.give_scores,
+        name="give_scores",
     ),
     path(
         "company/applications/<uuid:application_id>/reinstate/",

@@ -15,6 +15,7 @@ from pipeline.domain.permissions import Action
 from pipeline.figures import idle_seats
 from pipeline.figures.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats
 from pipeline.figures.job import read_totals
+from pipeline.figures.review_pace import read_review_pace
 from pipeline.figures.series import MOST_EVENTS, read_series
 from pipeline.pages import charts
 from pipeline.pages.access import current_member, for_members, own_job, require_permission
@@ -27,6 +28,7 @@ from pipeline.pages.figures.job_charts import (
     wait_groups,
 )
 from pipeline.pages.limits import time_limited
+from pipeline.wording.explanations import describe_target
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
     "24h": ("24 hours", timedelta(hours=24)),
@@ -55,7 +57,10 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     parts, bar = draw_seat_time(series.seat_time)
     numbers = read_totals(job.id) if job.seq <= MOST_EVENTS else None
     rate = numbers.acknowledgment_rate if numbers else None
+    clock = job.review_clock
     context = {
+        "pace": read_review_pace(job),
+        "aim": clock and describe_target(clock.target_seconds, works=clock.hours is not None),
         **build_ledger_context(idle_seats.read_job(job, weeks=USUAL_WEEKS, zone=zone_name)),
         "job": job,
         "tab": "figures",

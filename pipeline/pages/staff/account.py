@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import date
 from typing import cast
 from uuid import UUID
 
@@ -12,14 +14,21 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from jobs.accounts import has_second_step
-from jobs.models import User
-from jobs.team import locked_companies, set_member_emails
+from jobs.models import Telling, User
+from jobs.team import locked_companies, set_away, set_member_emails
 from pipeline.pages.access import current_memberships, switch_current_member
 from pipeline.wording.english import isolated
+
+TELLINGS = [
+    (Telling.AT_ONCE, gettext_lazy("At once, by email")),
+    (Telling.DIGEST, gettext_lazy("In the email of the next morning")),
+    (Telling.NEVER, gettext_lazy("Not at all")),
+]
 
 
 @never_cache
@@ -40,6 +49,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "needs_second_step": user.is_staff and not has_second_step(user.id),
         "idle_hours": settings.STAFF_IDLE_HOURS,
         "locked_companies": locked_companies(user.id),
+        "tellings": TELLINGS,
     }
     return render(request, "staff/account.html", context)
 
@@ -52,9 +62,16 @@ def choose_emails(request: HttpRequest) -> HttpResponse:
     member = next((each for each in current_memberships(request) if str(each.id) == chosen), None)
     if member is None:
         raise Http404
+    reviews = request.POST.get("reviews", "")
     set_member_emails(
-        membership_id=member.id, digest="digest" in request.POST, alerts="alerts" in request.POST
+        membership_id=member.id,
+        digest="digest" in request.POST,
+        alerts="alerts" in request.POST,
+        reviews=reviews if reviews in Telling.values else "",
     )
+    with suppress(ValueError):
+        until = request.POST.get("away_until", "")
+        set_away(membership_id=member.id, until=date.fromisoformat(until) if until else None)
     messages.success(request, f"Emails about {isolated(member.company.name)}: saved.")
     return redirect("account")
 

@@ -257,6 +257,7 @@ def test_a_claim_reads_tasks_by_its_indexes_only(
         cursor.execute("ANALYZE tasks_task")
     types = list(TaskType.objects.values_list("id", flat=True))
     given = {"types": types, "queues": None, "limit": 4, "reach": 14, "after": "{}"}
+    given |= {"lanes": "[]"}
     worker = claimer()
 
     rows = worker.connection.rows(

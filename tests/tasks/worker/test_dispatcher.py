@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 from collections.abc import Iterator
 from typing import Any, cast
@@ -10,7 +11,7 @@ import pytest
 
 from tasks import registry
 from tasks.worker.attempt import Attempt
-from tasks.worker.dispatcher import Dispatcher
+from tasks.worker.dispatcher import COLLECT_SECONDS, Dispatcher
 from tests.tasks.children import OneChild
 
 
@@ -76,6 +77,34 @@ def test_a_child_that_dies_by_itself_blames_the_run_that_it_had_begun(
         *(first, "SUCCEEDED"),
         *(second, "ChildDied"),
     )
+
+
+def test_what_finds_no_place_keeps_its_turn(dispatcher: Dispatcher, child: OneChild) -> None:
+    usual = dataclasses.replace(registry.find_registered_type("test.noop"), trusted_short=False)
+    first, second, third = (attempt(name) for name in "abc")
+    first.spec = second.spec = usual
+
+    hand_out(dispatcher, first, second, third)
+
+    assert (child.begins(), dispatcher.waiting) == ("a", (second, third))
+
+
+def test_answers_are_collected_only_while_the_child_has_plenty_to_do(
+    dispatcher: Dispatcher, child: OneChild
+) -> None:
+    many = dispatcher.wanted(0.0)
+    hand_out(dispatcher, *(attempt(str(n)) for n in range(many)))
+    assert 0 < dispatcher.collect_seconds() <= COLLECT_SECONDS
+    assert dispatcher.awaited_slots() == []
+
+    for n in range(many // 2 + 1):
+        child.begins()
+        child.answers(str(n))
+    dispatcher.receive(1.0)
+
+    assert dispatcher.collect_seconds() == 0
+    assert dispatcher.awaited_slots() == list(dispatcher.slots)
+    assert len(dispatcher.results) == many // 2 + 1
 
 
 @pytest.mark.parametrize(("interrupted", "number"), [(True, 2), (False, 1)])

@@ -172,6 +172,11 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/reinstate`, { json: why, ...options });
   }
 
+  /** Return the marks that reviewers gave; for a key only their number, until the application has ended. */
+  scores(applicationId: string): Promise<models.Scorecards> {
+    return this.client.call("GET", `/applications/${applicationId}/scores`);
+  }
+
   /** Yield an application's events, oldest first, each with a sentence. */
   timeline(applicationId: string): AsyncGenerator<models.ToldEvent> {
     return this.client.items(`/applications/${applicationId}/timeline`);

@@ -17,6 +17,7 @@ from jobs.policies import misses_left_under_policy
 from pipeline.api.v1.fields import (
     Address,
     Choice,
+    Flag,
     Letter,
     Metadata,
     Name,
@@ -130,9 +131,12 @@ class DecisionIn(Shape):
     reason_code = Choice(
         choices=[code.value for code in CHOSEN_REASONS], allow_null=True, required=False
     )
+    close_job = Flag(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Separate the code (for the log) from the text (for the note)."""
+        if "close_job" in attrs and attrs["outcome"] != Outcome.HIRED:
+            _refuse("close_job", "Send it only with the outcome HIRED.", "invalid")
         reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
         note = attrs.pop("note", None) or ""
         if code is None and reason in CHOSEN_REASONS:
@@ -226,6 +230,8 @@ class ApplicationOut(_Person, StandingOut):
 
     ended_at: datetime | None
     time_in_status_seconds: Count
+    review_since: datetime | None
+    review_due_at: datetime | None
     external_id: str | None
     metadata: dict[str, str] | None
     decision: DecisionOut | None
@@ -269,6 +275,8 @@ def application_out(
         **standing_out(row, seen.now),
         "ended_at": row.ended_at,
         "time_in_status_seconds": max(0, int((seen.now - row.status_since).total_seconds())),
+        "review_since": seen.review_since,
+        "review_due_at": seen.review_age.due_at if seen.review_age else None,
         "external_id": seen.external_id if private else None,
         "metadata": (seen.metadata or {}) if private else None,
         "decision": decision,

@@ -34,6 +34,7 @@ from pipeline.api.openapi.parameters import (
     EXPAND_LIST,
     OF_APPLICATIONS,
     PAGED,
+    PLACE_TOKEN,
     WITH_EXTERNAL_ID,
     describe_fields,
 )
@@ -65,14 +66,17 @@ from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move, Outcome, Status
 from pipeline.review.annotations import normalised_tag
 from pipeline.selectors import applications, job_applications
+from pipeline.selectors.ageing import overdue_since
 from pipeline.selectors.applications import ApplicationFacts, read_application, see_changed
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
     ListOrder,
     ListPlace,
+    ReviewFilter,
     WantedJobApplications,
 )
+from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import NamePlace, read_known_person, read_person
 from pipeline.services.jobs import rename
@@ -104,7 +108,7 @@ class JobApplicationList(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, including ended ones, newest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        filters, search = _list_filters(request), parameters.search(request)
+        filters, search = _list_filters(request, job), parameters.search(request)
         limit = page_limit(request)
         order = _list_order(request)
         if search:
@@ -157,8 +161,9 @@ class ApplicationList(Endpoint):
         return Response({"data": rows, "next_cursor": None})
 
 
-def _list_filters(request: Request) -> WantedJobApplications:
+def _list_filters(request: Request, job: JobFacts) -> WantedJobApplications:
     tag = parameters.text(request, "tag")
+    overdue = parameters.choice(request, "review", ReviewFilter)
     return WantedJobApplications(
         status=parameters.choice(request, "status", Status),
         outcome=parameters.choice(request, "outcome", Outcome),
@@ -171,6 +176,7 @@ def _list_filters(request: Request) -> WantedJobApplications:
         tag=None if tag is None else normalised_tag(tag),
         external_id=parameters.text(request, "external_id"),
         metadata=parameters.metadata(request),
+        in_review_since=overdue_since(job.review_clock, job.company_id) if overdue else None,
     )
 
 
@@ -193,6 +199,7 @@ class JobApplications(JobApplicationList):
         Move.SEAT,
         {201: ApplicationOut, 202: DetailOut},
         takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
+        parameters=(PLACE_TOKEN,),
         about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
         " and the person gets the same emails as one who applies. If several refusals apply, you"
         " get the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",
@@ -233,6 +240,8 @@ class JobApplications(JobApplicationList):
             applicant_id=application.applicant_id,
             job_title=job.title,
             email=person.email if person else given["email"],
+            review_target_seconds=job.review_target_seconds,
+            working_hours=job.working_hours,
             **read_reference(given),
         )
         seen = see_changed(facts, application)

@@ -40,6 +40,7 @@ from pipeline.figures.idle_seats import (
     IdleSeats,
 )
 from pipeline.figures.job import read_public_facts, read_totals
+from pipeline.figures.review_pace import read_review_pace
 from pipeline.models import MOST_TIMES, ZONE_LENGTH, PlannedSeats
 from pipeline.selectors.jobs import read_job, read_planned_seats, read_seat_plans
 from pipeline.services.jobs import MOST_PLANS, SeatPlan, cancel_seats, plan_seats
@@ -59,6 +60,8 @@ class FactsOut(TypedDict):
     contested_count: Count | None
     contests_changed_count: Count | None
     contests_overdue_count: Count | None
+    reviews_counted: Count | None
+    reviews_within_target: Count | None
     capacity_changes: Count
     policy_changes: Count
 
@@ -82,7 +85,7 @@ class FactsOfJob(Endpoint):
         caller, job = caller_of(request), read_job(job_id)
         if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
-        counts = read_public_facts(job)
+        counts, pace = read_public_facts(job), read_review_pace(job)
         payload: FactsOut = {
             "counted_since": counts.since,
             "counted_events": counts.events,
@@ -95,6 +98,8 @@ class FactsOfJob(Endpoint):
             "contested_count": counts.contests.asked,
             "contests_changed_count": counts.contests.changed,
             "contests_overdue_count": counts.contests.overdue,
+            "reviews_counted": pace.cases if pace else None,
+            "reviews_within_target": pace.within if pace else None,
             "capacity_changes": counts.seats_changed,
             "policy_changes": counts.rules_changed,
         }
@@ -159,7 +164,7 @@ class ForecastOfJob(Endpoint):
         if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
         position = parameters.integer(request, "position", low=1) or job.people_waiting + 1
-        is_open = job.status == JobStatus.OPEN and not job.awaits_draw
+        is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
         found = read_prospects({job_id: position}).get(job_id) if is_open else None
         payload: ForecastOut = {
             "position": position,

@@ -249,6 +249,11 @@ class AsyncApplications(AsyncResource):
         done = await self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
         return cast(models.Application, done)
 
+    async def scores(self, application_id: str) -> models.Scorecards:
+        """Return reviewers' marks; for a key only their number, until the application has ended."""
+        found = await self._client.call("GET", f"/applications/{application_id}/scores")
+        return cast(models.Scorecards, found)
+
     def timeline(self, application_id: str) -> AsyncIterator[models.ToldEvent]:
         """Yield an application's events, oldest first, each with a sentence."""
         return self._client.items(f"/applications/{application_id}/timeline")

@@ -1,0 +1,118 @@
+"""Members who are told about reviews, and the tasks that tell them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import connection
+
+from jobs.models import Job, Membership, Role, Telling
+from pipeline.domain.permissions import RULES, Action
+from pipeline.models import Application, ApplicationAssignee, JobFollower, ReviewNotice
+from tasks.enqueue import NewTask, enqueue_many
+
+# The type of the task, whose handler is `pipeline.notifications.reviewers`.
+TASK = "email.review"
+PRIORITY = 15
+MOST_NAMED = 50  # applications in one task; the others have tasks of their own
+
+
+class News(StrEnum):
+    """News for a member about the review of some applications."""
+
+    SEAT = "SEAT"  # someone has taken a seat
+    ASSIGNED = "ASSIGNED"
+    MENTIONED = "MENTIONED"
+    DUE = "DUE"
+    OVERDUE = "OVERDUE"
+
+
+def read_tellings(job: Job) -> list[tuple[Membership, Telling]]:
+    """Return how each member of a job's company is told about it, in two queries."""
+    chosen = dict(JobFollower.objects.filter(job_id=job.id).values_list("user_id", "telling"))
+    team = Membership.objects.filter(company_id=job.company_id, user__is_active=True)
+    return [
+        (member, Telling(chosen.get(member.user_id, member.telling)))
+        for member in team.order_by("id")
+    ]
+
+
+def read_telling(member: Membership, job_id: UUID) -> Telling:
+    """Return how a member is told about a job, in one query."""
+    chosen = JobFollower.objects.filter(job_id=job_id, user_id=member.user_id)
+    return Telling(chosen.values_list("telling", flat=True).first() or member.telling)
+
+
+_NOTE_ONCE = """
+INSERT INTO pipeline_reviewnotice (application_id, since, kind)
+SELECT id, since, %(kind)s
+FROM unnest(%(ids)s::uuid[], %(times)s::timestamptz[]) seat (id, since)
+ON CONFLICT DO NOTHING RETURNING application_id
+"""
+
+
+def note_once(seats: Iterable[tuple[UUID, datetime]], kind: ReviewNotice.Kind) -> list[UUID]:
+    """Record a step of the reviews that began at these times; return those that are new here.
+
+    Part of the caller's transaction, which takes the step. Of two at the same time, one waits for
+    the other's commit.
+    """
+    in_order = sorted(seats)
+    ids, times = [seat[0] for seat in in_order], [seat[1] for seat in in_order]
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE_ONCE, {"kind": kind.value, "ids": ids, "times": times})
+        return [application_id for (application_id,) in cursor.fetchall()]
+
+
+def tell(job: Job, news: News, application_ids: Collection[UUID]) -> int:
+    """Enqueue the emails about some applications; return how many.
+
+    They go to an application's assignee, else to everyone who wants to be told at once. What is
+    overdue also goes to members who want alerts. Part of the caller's transaction.
+    """
+    team = read_tellings(job)
+    rows = ApplicationAssignee.objects.filter(application_id__in=application_ids)
+    assignees = dict(rows.values_list("application_id", "user_id"))
+    told: dict[int, list[UUID]] = defaultdict(list)
+    for application_id in application_ids:
+        reviewers = [each for each in team if each[0].user_id == assignees.get(application_id)]
+        for member, how in team:
+            is_reviewer = not reviewers or (member, how) in reviewers
+            is_told = is_reviewer and how == Telling.AT_ONCE
+            if is_told or (news is News.OVERDUE and _is_alerted(member, how, is_reviewer)):
+                told[member.id].append(application_id)
+    return sum(tell_member(each, job.id, news, ids) for each, ids in sorted(told.items()))
+
+
+def _is_alerted(member: Membership, how: Telling, is_reviewer: bool) -> bool:
+    may_decide = RULES[Action.DECIDE].allows_member(Role(member.role))
+    return how != Telling.NEVER and may_decide and (is_reviewer or member.alerts)
+
+
+def tell_member(
+    membership_id: int, job_id: UUID, news: News, application_ids: Sequence[UUID]
+) -> int:
+    """Enqueue the emails to one member about some applications; return how many.
+
+    Part of the caller's transaction.
+    """
+    about = [str(each) for each in application_ids]
+    common = {"membership": membership_id, "job_id": str(job_id), "news": news.value}
+    tasks = [
+        NewTask(TASK, common | {"applications": about[n : n + MOST_NAMED]}, priority=PRIORITY)
+        for n in range(0, len(about), MOST_NAMED)
+    ]
+    return len(enqueue_many(tasks)) if tasks else 0
+
+
+def tell_colleague(member: Membership, application: Application, news: News) -> None:
+    """Enqueue the email to a member who was assigned or mentioned, if they want it at once.
+
+    Part of the caller's transaction.
+    """
+    if read_telling(member, application.job_id) == Telling.AT_ONCE:
+        tell_member(member.id, application.job_id, news, [application.id])
