@@ -83,7 +83,7 @@ def pytest_options(options: list[str]) -> list[str]:
     coverage = COVERAGE if "--coverage" in options else []
     rest = [option for option in options if option != "--coverage"]
     at_a_time = FAST_TESTS_AT_A_TIME if "--fast" in options else TESTS_AT_A_TIME
-    parallel = [] if chosen else ["-n", str(at_a_time), "--dist", "worksteal"]
+    parallel = [] if chosen else ["-n", str(at_a_time), "--dist", "loadfile"]
     return [*parallel, *coverage, *rest]
 
 

@@ -26,6 +26,7 @@ pytest_plugins = (
     "tests.support.passwords",
     "tests.support.push",
     "tests.support.receiver",
+    "tests.support.schedule",
     "tests.support.sdks",
     "tests.support.server",
     "tests.support.spans",

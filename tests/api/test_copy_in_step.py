@@ -147,6 +147,7 @@ def submitted(api: Caller, job: str, number: int) -> str:
     return str(api.post(f"/jobs/{job}/applications", person).json()["id"])
 
 
+@pytest.mark.slow
 def test_a_copy_kept_by_the_recipe_equals_a_fresh_read(tested: Company) -> None:
     api = key_of(tested.id)
     policy = {"acknowledge_first_seat": False, "cooldown_seconds": 3 * HOUR}

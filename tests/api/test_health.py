@@ -34,6 +34,7 @@ def test_the_process_lives_whatever_happens_to_the_database() -> None:
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_with_everything_there_the_site_is_ready(django_assert_max_num_queries: Any) -> None:
     beat(seconds_ago=25)

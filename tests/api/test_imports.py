@@ -255,6 +255,7 @@ def test_the_same_json_under_its_key_is_imported_once(acme: Caller, empty_job: U
     assert Task.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_a_list_of_people_has_limits(acme: Caller, empty_job: UUID) -> None:
     many = [{"name": "A", "email": "a"}] * 10_001
     long = [{"name": "A" * 4_000_000, "email": "a"}]

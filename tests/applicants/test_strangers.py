@@ -177,6 +177,7 @@ def test_the_form_says_that_an_address_has_invisible_characters() -> None:
     assert AddressForm({"email": f"x@{PERSIAN}"}).is_valid()
 
 
+@pytest.mark.slow
 def test_a_stranger_with_thousands_of_networks_has_one() -> None:
     """Anyone gets a /48 of IPv6 addresses for nothing: 65,536 networks, each a client."""
     for number in range(MOST_CODES + 30):

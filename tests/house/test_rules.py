@@ -15,6 +15,8 @@ from pipeline.domain import errors
 from pipeline.domain.errors import LineError
 from tests.house.files import PACKAGES, SELF, name_of, project_files, python_files, tree_of
 from tests.support.environment import ROOT
+from tests.support.fast import MARKS_OF_FILES, MARKS_OF_FOLDERS, TESTS
+from tests.support.schedule import LONGEST
 
 LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_for_update", re.I)
 LINE_ROOM = {"pipeline/line/lock.py"}
@@ -159,3 +161,13 @@ def test_every_verb_says_what_comes_back_and_what_is_refused() -> None:
 
     assert len(verbs) >= 10
     assert [verb for verb, docstring in verbs.items() if not docstring] == []
+
+
+def test_every_file_and_folder_with_a_mark_or_a_place_in_the_order_exists() -> None:
+    places = [
+        *MARKS_OF_FOLDERS,
+        *MARKS_OF_FILES,
+        *(each.removeprefix("tests/") for each in LONGEST),
+    ]
+
+    assert [place for place in places if not (TESTS / place).exists()] == []

@@ -71,7 +71,7 @@ def test_it_installs_once_and_again_when_something_is_missing(folder: Path) -> N
 
     tests = said_by(start(folder, "test", "-k", "line", "--help"))
     assert "Installing requirements-dev.txt" in tests
-    assert tests.endswith("suite -n 4 --dist worksteal -k line --help\n")
+    assert tests.endswith("suite -n 4 --dist loadfile -k line --help\n")
     assert said_by(start(folder, "sdk")) == "sdk\n"
 
     assert said_by(start(folder)) == "manage.py up\n"

@@ -1,12 +1,14 @@
 """Random histories over the real services beside the plain model, on a line in memory.
 
-Without a database, a hundred times as many. That the database gives the same answers to the rules
-as the memory does is checked by the histories that go through both (`tests.properties.both`).
+Without a database, ten times as many, each day others; with --long, a hundred times as many. That
+the database gives the same answers to the rules as the memory does is checked by the histories that
+go through both (`tests.properties.both`).
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import os
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -34,7 +36,7 @@ from tests.support.invariants import assert_rows_are_sound, seat_is_idle
 
 TICK = timedelta(milliseconds=1)
 # Each of these runs a part of the histories, so that several processes share them.
-PARTS = 24
+PARTS = 6
 
 
 class HistoryInMemory(History):
@@ -119,10 +121,12 @@ class HistoryInMemory(History):
 
 
 @pytest.mark.slow
+@pytest.mark.long_with_option
 @pytest.mark.parametrize("part", range(PARTS))
-def test_random_histories_in_memory_go_as_the_rules_say(part: int) -> None:
-    histories = type(f"Part{part}", (HistoryInMemory,), {})  # each draws others
+def test_random_histories_in_memory_go_as_the_rules_say(part: int, long_seconds: int) -> None:
+    """To repeat those of another day, set HISTORIES_OF to the number in the name of the machine."""
+    day = os.environ.get("HISTORIES_OF") or datetime.now(UTC).toordinal()
+    histories = type(f"Of{day}Part{part}", (HistoryInMemory,), {})  # each name draws others
+    many = (100 if long_seconds else 10) * QUICK.max_examples
 
-    run_state_machine_as_test(
-        histories, settings=settings(QUICK, max_examples=100 * QUICK.max_examples // PARTS)
-    )
+    run_state_machine_as_test(histories, settings=settings(QUICK, max_examples=many // PARTS))

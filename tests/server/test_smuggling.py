@@ -63,6 +63,7 @@ def test_there_are_at_least_300_ambiguous_requests_of_names_of_their_own() -> No
     assert {name.partition(":")[0] for name in names} == {each.__name__ for each in FAMILIES}
 
 
+@pytest.mark.slow
 def test_each_ambiguous_request_is_refused_or_has_one_meaning() -> None:
     with ThreadPoolExecutor(AT_ONCE) as crew:
         found = list(crew.map(misunderstandings, all_ambiguous()))

@@ -6,9 +6,13 @@ embedded PostgreSQL of the tests until the product's code or its requirements ch
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,9 +62,9 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
     """
     creation: Any = connection.creation
     own = connection.settings_dict
-    name, template = creation._get_test_db_name(), f"{PREFIX}{fingerprint_of_product()}"
     cluster: Any = settings.EMBEDDED_POSTGRES
     cluster.ensure()
+    name, template = own_name(cluster.base), f"{PREFIX}{fingerprint_of_product()}"
     with file_locks.hold(cluster.base / "template.lock"):
         with creation._nodb_cursor() as cursor:
             cursor.execute(
@@ -81,6 +85,19 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
             cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     own["NAME"] = settings.DATABASES["default"]["NAME"] = name
     return name
+
+
+def own_name(base: Path) -> str:
+    """Return a name for a database that no other process of the tests uses while this one lives."""
+    for number in count():
+        place = file_locks.open_private(base / f"test-{number}.lock")
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(place)
+        else:
+            return f"test_{number}"  # the lock is held until this process ends
+    raise AssertionError("there is always a next number")
 
 
 def fingerprint_of_product() -> str:

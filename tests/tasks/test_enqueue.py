@@ -115,6 +115,7 @@ def test_the_same_key_twice_in_a_batch_is_one_task() -> None:
     assert [each.is_new for each in made] == [True, False]
 
 
+@pytest.mark.slow
 def test_batches_with_the_same_keys_in_another_order_do_not_block_each_other() -> None:
     for n in range(4):
         batch = [NewTask("test.noop", idempotency_key=f"{n}.{k}") for k in range(100)]

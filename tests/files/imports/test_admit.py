@@ -212,6 +212,7 @@ def test_progress_is_told_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> N
     assert told == [(6, 20), (15, 20), (20, 20)]
 
 
+@pytest.mark.slow
 def test_a_large_line_is_sound_after_an_import_in_whole_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

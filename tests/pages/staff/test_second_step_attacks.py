@@ -90,6 +90,7 @@ def test_a_used_code_is_also_none_for_proving_oneself_again(ada: User, secret: s
     assert thief.get("/account/2fa/totp/deactivate/").url.startswith("/account/reauthenticate/")
 
 
+@pytest.mark.slow
 def test_a_thief_of_the_password_has_thirty_tries_a_day_at_the_second_step(
     ada: User, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

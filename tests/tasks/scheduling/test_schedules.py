@@ -159,6 +159,7 @@ def test_schedules_add_nothing_to_what_waits_too_much_already(
     assert Task.objects.filter(producer__in=[f"schedule:{s.id}" for s in (theirs, sites)]).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_turn_is_short_however_much_was_missed(due_since: DueSince) -> None:
     for _ in range(15):
