@@ -94,10 +94,9 @@ def create_job(
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
-    `job_id`: its id; if a job with that id exists, nothing happens. `draw_at`: until then people
-    only join, and then their order is drawn by lot. `reference`: the company's own `external_id`
-    and `metadata`. `questions`: its form, published at once. Raises DrawRefused, ExternalIdTaken
-    and SandboxFull.
+    `job_id`: if a job with that id exists, nothing happens. `draw_at`: until then people only join,
+    and then their order is drawn by lot. `reference`: the company's own `external_id` and
+    `metadata`. `questions`: its form. Raises DrawRefused, ExternalIdTaken and SandboxFull.
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
@@ -122,16 +121,23 @@ def create_job(
         if not is_new:
             return row.id
     JobPosting.objects.create(job=row, **asdict(posting), updated_at=clock.now)
-    if questions:
-        write_version(row.id, questions, actor)
-    if reference:
-        write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
+    _attach_to_new(row, questions, reference or {}, actor)
     job = lock_job(row.id)
     make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
     return job.id
+
+
+def _attach_to_new(
+    row: Job, questions: Sequence[Question], reference: Mapping[str, Any], actor: Actor
+) -> None:
+    if questions:
+        write_version(row.id, questions, actor)
+    if reference:
+        attached = JobReference(job=row, company_id=row.company_id, **reference)
+        write_reference(attached, reference)
 
 
 @line_transaction
