@@ -184,10 +184,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
     _request(key.id)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
-    people = [
-        factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
-        for number in range(3)
-    ]
+    people = _people()
     first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
@@ -228,6 +225,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _people() -> list[Any]:
+    return [
+        factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
+        for number in range(3)
+    ]
 
 
 def _form(job: Any) -> Any:
