@@ -28,7 +28,7 @@ from pipeline.pages.attachments import AttachmentsField
 PREFIX = "q_"
 # The value of the choice beside which people write their own answer.
 OTHER = "\u2026"
-# From so many choices on, they are a list that opens.
+# From this number of choices on, they are a list that opens.
 MANY_CHOICES = 8
 
 

@@ -191,12 +191,8 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
     _request(key.id)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
-    people = [
-        factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
-        for number in range(3)
-    ]
-    given = _form(job)
-    first, second, third = [factories.application(job, each, filled=given) for each in people]
+    people = _people()
+    first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
     update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
@@ -238,11 +234,18 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     }
 
 
+def _people() -> list[Any]:
+    return [
+        factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
+        for number in range(3)
+    ]
+
+
 def _form(job: Any) -> Any:
     """Publish a form that has refused someone, and return answers to it."""
     questions = [question(Kind.SHORT_TEXT, "town", label=f"{MARKER} town", in_summary=True)]
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
-    FormRefusals.objects.create(job_id=job, key="town", refused=1)
+    FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
 
 
