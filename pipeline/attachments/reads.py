@@ -36,6 +36,11 @@ def attachments_cache_tag(rows: Collection[Attachment]) -> str:
     return ",".join(f"{row.id.hex[-12:]}{row.state[0]}" for row in rows)
 
 
+def find_upload(upload_id: UUID, *, holder: bytes) -> Attachment | None:
+    """Return an upload of its holder."""
+    return Attachment.objects.filter(id=upload_id, holder=holder).first()
+
+
 def find_attachment(attachment_id: UUID, *, application_id: UUID) -> Attachment | None:
     """Return a file of an application."""
     return Attachment.objects.filter(id=attachment_id, application_id=application_id).first()

@@ -15,6 +15,7 @@ from pipeline.api.v1 import (
     requests,
     sandbox,
     schedules,
+    uploads,
     webhooks,
 )
 from pipeline.api.v1 import events as changes
@@ -100,6 +101,14 @@ urlpatterns = [
     path("api-keys/<uuid:key_id>", api_keys.OneApiKey.as_view()),
     path("api-keys/<uuid:key_id>/revoke", api_keys.RevokeApiKey.as_view()),
     path("api-keys/<uuid:key_id>/requests", requests.RequestsOfApiKey.as_view()),
+    path("uploads", uploads.Uploads.as_view()),
+    path("uploads/<uuid:upload_id>", uploads.OneUpload.as_view(), name="api_upload"),
+    path("uploads/<uuid:upload_id>/content", uploads.UploadContent.as_view()),
+    path("applications/<uuid:application_id>/files", uploads.ApplicationFiles.as_view()),
+    path(
+        "applications/<uuid:application_id>/files/<uuid:file_id>",
+        uploads.OneApplicationFile.as_view(),
+    ),
     path("events", events.EventFeed.as_view()),
     path("changes", changes.ChangeFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
