@@ -78,6 +78,9 @@ BACK = {"reason": "OUR_ERROR"}
 WHY = {"text": "Why?"}
 STANDS = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
 NO_CONTEST = "/applications/{application}/contests/00000000-0000-7000-8000-000000000000/answer"
+NO_UPLOAD = "/uploads/00000000-0000-7000-8000-000000000000"
+NO_FILE = "/applications/{application}/files/00000000-0000-7000-8000-000000000000"
+ADDED = {"upload_ids": ["00000000-0000-7000-8000-000000000000"]}
 ANY_TIME = {"not_before": None}
 NEXT = {"pass_next": True}
 ASKED = {"accept_until": None}
@@ -126,6 +129,13 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("post", "/uploads", {}, (401, 401, 400, 400, 403, 400, 400)),
+    ("GET", NO_UPLOAD, None, (401, 401, 404, 404, 403, 404, 404)),
+    ("delete", NO_UPLOAD, None, (401, 401, 204, 204, 403, 204, 204)),
+    ("GET", "/applications/{application}/files", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", "/applications/{application}/files", ADDED, (401, 401, 409, 404, 403, 409, 404)),
+    ("GET", NO_FILE, None, (401, 401, 404, 404, 404, 404, 404)),
+    ("delete", NO_FILE, None, (401, 401, 409, 404, 403, 409, 404)),
     ("GET", "/applications/{application}/receipt", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/log", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/emails", None, (401, 401, 403, 404, 200, 200, 404)),
