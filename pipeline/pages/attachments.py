@@ -77,6 +77,10 @@ class AttachmentsInput(forms.Widget):
         chosen = files.getlist(name) if hasattr(files, "getlist") else []
         return ChosenFiles(list(dict.fromkeys(ids)), chosen)
 
+    def use_required_attribute(self, initial: Any) -> bool:
+        """Return False: the files may be uploaded already, and the input empty."""
+        return False
+
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
         """Return whether nothing was chosen."""
         return not data.get(f"{name}_id") and name not in files

@@ -27,7 +27,7 @@ class FilesForm(forms.Form):
 
     def __init__(self, request: HttpRequest, job: Job, data: object = None) -> None:
         super().__init__(data, request.FILES if data is not None else None)  # type: ignore[arg-type]
-        self.fields["files"] = AttachmentsField(request, job, label=_("Add files"))
+        self.fields["files"] = AttachmentsField(request, job, label=_("Choose files"))
 
 
 @require_POST
