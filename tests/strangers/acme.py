@@ -12,8 +12,10 @@ from uuid_utils.compat import uuid7
 from applicants import codes, tokens
 from jobs import keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
+from pipeline.attachments import uploads
 from pipeline.domain.states import Outcome
 from pipeline.models import (
+    Application,
     DecisionNote,
     Email,
     PendingDecision,
@@ -54,6 +56,7 @@ OF_COMPANY: dict[str, Any] = {
     "jobs.Retention": lambda acme: Q(job__company=acme),
     "jobs.User": lambda acme: Q(memberships__company=acme),
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
+    "pipeline.Attachment": lambda acme: Q(company_id=acme.id),
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationAssignee": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationLink": lambda acme: Q(application__job__company=acme),
@@ -108,7 +111,7 @@ OF_SITE = {
         "auth.Permission",
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
-    *("pipeline.ReceiptKey", "pipeline.WebServer"),
+    *("pipeline.ReceiptKey", "pipeline.RemovedObject", "pipeline.WebServer"),
     *(
         "pipeline.Throttle",
         "pipeline.WebhookTaskPlace",
@@ -179,6 +182,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         for number in range(3)
     ]
     first, second, third = [factories.application(job, person) for person in people]
+    attachment = _attachment(second)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
     update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
@@ -210,12 +214,28 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "template_id": keep_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
         "key_id": key.id,
-        **dict.fromkeys(("file_id", "import_id"), file.id),
+        "file_id": [file.id, attachment],
+        "import_id": file.id,
+        **dict.fromkeys(("attachment_id", "upload_id"), attachment),
         **_webhook(acme),
         **PLAIN,
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _attachment(application: Application) -> Any:
+    content, holder = f"{MARKER} of a CV".encode(), uploads.holder_of("company", application.id)
+    row = uploads.add(
+        company_id=application.job.company_id,
+        job_id=application.job_id,
+        holder=holder,
+        name=f"{MARKER}.txt",
+        size_bytes=len(content),
+        content=[content],
+    )
+    uploads.attach_later([row.id], application_id=application.id, question_id=None, holder=holder)
+    return row.id
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:
