@@ -13,6 +13,7 @@ from pipeline.management.doctor import (
     activity_findings,
     anchor_findings,
     archive_findings,
+    attachment_findings,
     database_findings,
     machine_findings,
     site_findings,
@@ -30,6 +31,7 @@ ALWAYS: dict[str, Check] = {
     "static files": machine_findings.check_static_files,
     "time zones": machine_findings.check_time_zones,
     "disk": machine_findings.check_disks,
+    "attachments": attachment_findings.check_storage,
     "anchors": anchor_findings.check_file,
 }
 # Left out if the database cannot be reached.
@@ -50,6 +52,7 @@ IN_TABLES: dict[str, Check] = {
     "tasks": work_findings.check_tasks,
     "anchors": anchor_findings.check,  # in the place of the one above
     "archive": archive_findings.check,
+    "scanner": attachment_findings.check_scanner,
     "devices": site_findings.check_devices,
     "receipts": site_findings.check_receipt_keys,
     "web servers": work_findings.check_web_servers,
