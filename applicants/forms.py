@@ -10,7 +10,7 @@ from django.core.validators import RegexValidator
 from applicants.addresses import EMAIL_LENGTH, checked_address
 from applicants.codes import CODE_DIGITS, normal_digits
 from applicants.models import NAME_LENGTH
-from applicants.names import checked_name
+from applicants.texts import checked_name
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")

@@ -1,14 +1,18 @@
-"""People who apply: found or created by their address."""
+"""People who apply: found or created by their address, and their preferences."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from typing import Any
 from uuid import UUID, uuid4
 
 from applicants.addresses import checked_address
 from applicants.models import ERASED, Applicant
+from tasks import time_zones
 from tasks.sql.prepared import PreparedStatement
+
+security = logging.getLogger("security")
 
 
 def find_or_create_person(email: str) -> Applicant:
@@ -73,3 +77,21 @@ def person_exists(applicant_id: UUID) -> bool:
     """Tell whether a person exists and is not erased, in one query."""
     people = Applicant.objects.filter(id=applicant_id)
     return people.exclude(email__startswith=ERASED).exists()
+
+
+# Preferences of people who apply: the time zone of their emails, and reminders.
+
+
+def remember_time_zone(applicant_id: UUID, zone: str) -> None:
+    """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
+
+    UTC is ignored too: it is the default for a browser without a zone.
+    """
+    if zone != "UTC" and time_zones.is_known(zone):
+        Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
+
+
+def stop_reminders(applicant_id: UUID) -> None:
+    """Stop reminders of deadlines to a person. Doing so twice is harmless."""
+    if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
+        security.info("reminders.stopped", extra={"applicant": str(applicant_id)})

@@ -20,7 +20,7 @@ import psycopg
 from machines import HERE, Machine, machines
 from patroni_cluster import ClusterOptions, PatroniCluster, patroni_cluster, wait_until
 
-from pipeline.database.server import unprivileged_user
+from pipeline.database.cluster import unprivileged_user
 from tests.deploy.pgbouncer import installed_pooler, write_pooler_file
 
 DATABASE_PARTS = ("etcd", "node1", "node2", "node3", "proxy")

@@ -185,9 +185,14 @@ class Site:
 
         from jobs.keys import create as create_api_key
         from jobs.models import Job, Scope
+        from pipeline.domain.states import Actor, ActorKind
+        from pipeline.services.joining import apply
 
         self.job = harness.make_job(capacity=1)
         company = Job.objects.values_list("company_id", flat=True).get(id=self.job)
+        first, actor = "first@bench.example", Actor(ActorKind.COMPANY, company)
+        # Who is not verified waits, even if a seat is free.
+        apply(job_id=UUID(self.job), email=first, name="Bench", actor=actor)
         self._keys = [
             create_api_key(company_id=company, name=f"bench {n}", scopes=list(Scope))[1]
             for n in range(KEYS)
@@ -211,10 +216,10 @@ class Site:
                 yield known[0], request("POST", path, token=known[1], body={})
 
     def order(self) -> dict[str, int]:
-        """Return the ticket of each address; the first person has a seat, and none."""
+        """Return the ticket of each address that waits."""
         rows = harness.execute(
-            "SELECT p.email, coalesce(a.ticket, 0) FROM pipeline_application a"
-            f" JOIN applicants_applicant p ON p.id = a.applicant_id WHERE a.job_id = '{self.job}'"
+            "SELECT p.email, a.ticket FROM pipeline_application a JOIN applicants_applicant p"
+            f" ON p.id = a.applicant_id WHERE a.job_id = '{self.job}' AND a.ticket IS NOT NULL"
         )
         from django.db import connection
 

@@ -96,7 +96,7 @@ class PatroniCluster:
 
     def __init__(self, folder: Path, options: ClusterOptions, where: dict[str, Machine]) -> None:
         from pipeline.database.binaries import copy_reachable, find_binaries
-        from pipeline.database.server import unprivileged_user
+        from pipeline.database.cluster import unprivileged_user
 
         user = unprivileged_user()
         self._folder, self._options = folder, options

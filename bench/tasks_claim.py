@@ -97,15 +97,15 @@ def claims() -> None:
 
 def clean_up() -> None:
     """Remove 100,000 ended tasks in batches, as a worker does."""
-    from tasks import retention
+    from tasks.worker import chores
 
     took, removed, start = [], 0, time.perf_counter()
     while removed < ROWS / 10:
-        begun, batch = time.perf_counter(), retention._batch[0]
-        retention.run()
+        begun, batch = time.perf_counter(), chores._batch[0]
+        chores.remove_old()
         took.append(1000 * (time.perf_counter() - begun))
         removed += batch
-    report(f"clean-up, a batch ({retention._batch[0]} tasks at last)", took, goal=200)
+    report(f"clean-up, a batch ({chores._batch[0]} tasks at last)", took, goal=200)
     print(f"  {removed / (time.perf_counter() - start):,.0f} tasks/s with their events")
 
 

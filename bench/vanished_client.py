@@ -18,8 +18,7 @@ import harness
 import psycopg
 from machines import Machine, machines
 
-from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.server import unprivileged_user
+from pipeline.database.cluster import PORT, Cluster, unprivileged_user
 from tests.deploy.pgbouncer import installed_pooler, write_pooler_file
 
 POOLER_PORT, ANSWER_SECONDS = 6432, 1

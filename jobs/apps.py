@@ -7,4 +7,4 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the signal receivers."""
-        from jobs import security, signals  # noqa: F401  importing connects them
+        from jobs import signals  # noqa: F401  importing connects them

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from applicants.names import checked_name
+from applicants.texts import checked_name
 from jobs import accounts
 from jobs.accounts import has_second_step
 from jobs.errors import BadName, SecondStepMissing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
@@ -162,7 +162,37 @@ def _policy_limits(name: str) -> Q:
     return Q(**{f"{name}__range": policy_limits(name)})
 
 
-class Job(models.Model):
+class LineCounters:
+    """Properties that follow from the counters of a job's line: of its row and of a locked job."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        capacity: Any
+        active_count: Any
+        pending_count: Any
+        waitlist_count: Any
+        unverified_count: Any
+        draw_at: Any
+        drawn_at: Any
+
+    @property
+    def seats_free(self) -> int:
+        """Number of free seats; 0 while a lowered capacity drains."""
+        return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def awaits_draw(self) -> bool:
+        """True until the order of the first line has been drawn by lot: nobody gets a seat."""
+        return self.draw_at is not None and self.drawn_at is None
+
+    @property
+    def people_waiting(self) -> int:
+        """Number of verified people on the waitlist, shown to everyone."""
+        return self.waitlist_count - self.unverified_count
+
+
+class Job(LineCounters, models.Model):
     """Hot row of a job: everything that a change of its line reads and writes, and no long text.
 
     A change of the line locks this row first (`pipeline.line.lock`). No counter is indexed: an
@@ -251,21 +281,6 @@ class Job(models.Model):
     def policy(self) -> Policy:
         """Current policy."""
         return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
-
-    @property
-    def seats_free(self) -> int:
-        """Number of free seats; 0 while a lowered capacity drains."""
-        return max(0, self.capacity - self.active_count - self.pending_count)
-
-    @property
-    def awaits_draw(self) -> bool:
-        """True until the order of the first line has been drawn by lot."""
-        return self.draw_at is not None and self.drawn_at is None
-
-    @property
-    def people_waiting(self) -> int:
-        """Number of verified people on the waitlist, shown to everyone."""
-        return self.waitlist_count - self.unverified_count
 
 
 class JobPosting(models.Model):

@@ -41,7 +41,7 @@ class PipelineConfig(AppConfig):
         from pipeline.attachments.tasks import ensure_tidying
         from pipeline.audit.task import ensure_anchoring, ensure_archiving
         from pipeline.figures.forecast import ensure_forecasting
-        from pipeline.maintenance.task import ensure_expiry
+        from pipeline.maintenance.expired_rows import ensure_expiry
         from pipeline.notifications.companies import ensure_company_tasks
         from pipeline.privacy.retention import ensure_erasure as ensure_end_of_retention
         from pipeline.webhooks.task import ensure_upkeep

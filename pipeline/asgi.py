@@ -20,7 +20,7 @@ from django.urls import get_resolver  # noqa: E402
 from pipeline.live import streams  # noqa: E402
 from pipeline.live.hub import hub_of_process  # noqa: E402
 from pipeline.live.streams import PREFIX  # noqa: E402
-from pipeline.server import request_forms, requests  # noqa: E402
+from pipeline.server import refusals, requests  # noqa: E402
 from pipeline.server.clients import behind_proxies  # noqa: E402
 from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
@@ -55,7 +55,7 @@ async def _answer(scope: Message, receive: Receive, send: Send) -> None:
 
 
 application = behind_proxies(
-    request_forms.only_plain(_answer),
+    refusals.only_plain(_answer),
     settings.TRUSTED_PROXIES,
     reads_stamps=settings.PROXY_STAMPS,
 )

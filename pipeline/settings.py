@@ -9,9 +9,9 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import attachments, database_urls, env, error_reports, keys
+from pipeline.config import attachments, env, keys
 from pipeline.config.allauth import ALLAUTH_SETTINGS
-from pipeline.config.logging import configure_logging
+from pipeline.config.logging import configure_logging, start_error_reports
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
 
@@ -62,7 +62,7 @@ MIDDLEWARE = [
     "pipeline.web.middleware.Security",
     "pipeline.web.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "pipeline.pages.cache_headers.forbid_caching",
+    "pipeline.web.middleware.forbid_caching",
     "pipeline.pages.staff.middleware.end_idle_sessions",
     "pipeline.web.middleware.PageCommonMiddleware",
     "pipeline.web.middleware.PageCSRFMiddleware",
@@ -216,16 +216,16 @@ EMBEDDED_POSTGRES: Cluster | None = None
 POOLED_DATABASE: dict[str, Any] | None = None
 # Connection settings for migrations: their role owns the tables, the application's does not. None
 # means one role for both.
-MIGRATION_DATABASE: dict[str, Any] | None = database_urls.read_migration()
-_direct = database_urls.read_direct()
+MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_settings()
+_direct = env.direct_database_settings()
 if env.DATABASE_URL:
-    DATABASES = {"default": _databases(**database_urls.read())}
+    DATABASES = {"default": _databases(**env.database_settings())}
     if _direct:
-        POOLED_DATABASE = _databases("", **database_urls.read())
+        POOLED_DATABASE = _databases("", **env.database_settings())
         # The limit of requests may be set on the role. It is not for workers and commands.
         DATABASES["default"] = _databases(f"{_SESSION} -c statement_timeout=0", **_direct)
     if env.REPLICA_URL:
-        _replica = database_urls.parse("REPLICA_URL", env.REPLICA_URL)
+        _replica = env.parse_database_url("REPLICA_URL", env.REPLICA_URL)
         DATABASES["replica"] = _databases(**_replica)
 else:
     EMBEDDED_POSTGRES = Cluster(
@@ -304,4 +304,4 @@ TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_UR
 TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver", "pipeline.notifications.push"]
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")
-error_reports.start(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)
+start_error_reports(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)

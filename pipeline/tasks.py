@@ -6,7 +6,7 @@ from pipeline.figures import forecast, reports
 from pipeline.figures.whatif import run as whatif
 from pipeline.files import exports
 from pipeline.files.imports import tasks as imports
-from pipeline.maintenance import task as maintenance
+from pipeline.maintenance import expired_rows as maintenance
 from pipeline.notifications import companies as company_emails
 from pipeline.notifications import outbox as emails
 from pipeline.notifications import push

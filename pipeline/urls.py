@@ -5,19 +5,19 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from pipeline.api import health, metrics, problem_pages
+from pipeline.api import monitoring, problems
 from pipeline.api.endpoint import NothingHereEndpoint
 
 admin.autodiscover()
 
 urlpatterns = [
-    path("health/live", health.live),
-    path("health/ready", health.ready),
-    path("metrics", metrics.expose),
+    path("health/live", monitoring.live),
+    path("health/ready", monitoring.ready),
+    path("metrics", monitoring.expose),
     path("api/v1/", include("pipeline.api.v1.urls")),
     re_path("^api/", NothingHereEndpoint.as_view()),
-    path("problems/", problem_pages.index, name="problems"),
-    path("problems/<slug:slug>/", problem_pages.show, name="problem"),
+    path("problems/", problems.index, name="problems"),
+    path("problems/<slug:slug>/", problems.show, name="problem"),
     path("problems/<slug:slug>", RedirectView.as_view(pattern_name="problem", permanent=True)),
     path("admin/", admin.site.urls),
     path("", include("pipeline.pages.urls")),

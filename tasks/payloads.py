@@ -128,7 +128,7 @@ def _plain_rules(spec: TaskSpec) -> PlainRules | None:
 
     None if the schema says more about an object than that.
     """
-    schema = _validator(spec).schema
+    schema: Any = spec.schema  # without a validator: the first use of one takes a tenth of a second
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None
     properties, is_open = schema.get("properties", {}), schema.get("additionalProperties", True)
@@ -138,16 +138,18 @@ def _plain_rules(spec: TaskSpec) -> PlainRules | None:
     for each in properties.values():
         if not isinstance(each, dict) or each.keys() - {"type", *REMARKS}:
             return None
+        if not _names_of_types(each) <= PYTHON_TYPES.keys():
+            return None
     types = {
-        name: _python_types(each.get("type", list(PYTHON_TYPES)))
-        for name, each in properties.items()
+        name: frozenset[type]().union(*(PYTHON_TYPES[each] for each in _names_of_types(said)))
+        for name, said in properties.items()
     }
     return types, frozenset(schema.get("required", ())), is_open
 
 
-def _python_types(names: str | list[str]) -> frozenset[type]:
-    names = [names] if isinstance(names, str) else names
-    return frozenset().union(*(PYTHON_TYPES[name] for name in names))
+def _names_of_types(rule: dict[str, Any]) -> set[str]:
+    names = rule.get("type", list(PYTHON_TYPES))
+    return {names} if isinstance(names, str) else set(names)
 
 
 @functools.lru_cache(maxsize=1024)

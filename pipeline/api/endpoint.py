@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.http import http_date
 from rest_framework.exceptions import AuthenticationFailed, NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,7 +20,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.status import HTTP_429_TOO_MANY_REQUESTS
 from rest_framework.views import APIView
 
-from pipeline.api import deprecation, idempotency, parameters, throttles
+from pipeline.api import idempotency, parameters, throttles
 from pipeline.api.auth import CompanyCaller, PortalCaller, caller_of
 from pipeline.api.conditional import answer_if_changed, weak_etag
 from pipeline.api.openapi.schemas import OPERATION, Operation
@@ -127,7 +129,7 @@ class Endpoint(APIView):
         idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
         throttles.add_headers(request, final)
         if operation := self.operation:
-            deprecation.add_headers(request, operation, final)
+            add_deprecation_headers(request, operation, final)
         return final
 
 
@@ -201,3 +203,26 @@ def answer_read(request: Request, payload: Mapping[str, Any], version: str = "")
     for name, value in next_page_link(request, payload.get("next_cursor")).items():
         response[name] = value
     return response
+
+
+# Deprecated names that are still read, and the headers that say so (RFC 9745, RFC 8594).
+
+
+# When the old names were deprecated, and the earliest day on which one may no longer be read.
+DEPRECATED_ON = datetime(2026, 11, 22, tzinfo=UTC)
+SUNSET = datetime(2028, 12, 1, tzinfo=UTC)
+
+
+def add_deprecation_headers(
+    request: Request, operation: Operation, response: HttpResponseBase
+) -> None:
+    """Tell a client that it sent a deprecated parameter or field, and until when that works."""
+    used = any(
+        parameter.deprecated and parameter.name in request.query_params
+        for parameter in operation.parameters
+    )
+    if not used and response.status_code < 400 and (old := operation.old_fields):
+        used = isinstance(request.data, dict) and not old.isdisjoint(request.data)
+    if used:
+        response["Deprecation"] = f"@{int(DEPRECATED_ON.timestamp())}"
+        response["Sunset"] = http_date(SUNSET.timestamp())

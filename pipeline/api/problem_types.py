@@ -43,7 +43,7 @@ class ProblemType:
 
     @property
     def type(self) -> str:
-        """Return the kind's URI. There is a page at it: `pipeline.api.problem_pages`."""
+        """Return the kind's URI. There is a page at it: `pipeline.api.problems`."""
         return f"/problems/{self.slug}"
 
 

@@ -23,7 +23,7 @@ from django.utils.crypto import salted_hmac
 from uuid_utils.compat import uuid7
 
 from applicants.models import ERASED_NAME
-from applicants.names import cleaned_name
+from applicants.texts import cleaned_name
 from pipeline.attachments import kinds, scan, storage
 from pipeline.domain.errors import (
     ApplicationNotFound,

@@ -13,6 +13,7 @@ from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -164,7 +165,7 @@ ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anch
 # The folder of closed jobs' archived logs, if there is one, and days from closing to archiving.
 ARCHIVE_DIR = Path(_folder) if (_folder := _env.str("ARCHIVE_DIR", default="")) else None
 ARCHIVE_AFTER_DAYS = _env.at_least("ARCHIVE_AFTER_DAYS", 30)
-# Where errors are reported, if anywhere; see pipeline/config/error_reports.py.
+# Where errors are reported, if anywhere; see pipeline/config/logging.py.
 SENTRY_DSN: str = _env.str("SENTRY_DSN", default="")
 SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 # The file that workers touch every second while they run.
@@ -340,3 +341,56 @@ def trusted_origins() -> list[str]:
         return []
     names = [f"*{name}" if name.startswith(".") else name for name in ALLOWED_HOSTS if name != "*"]
     return [f"https://{name}" for name in names]
+
+
+# Addresses of the database: the site's, PostgreSQL's own behind a pooler, and the migrations'.
+
+
+def database_settings() -> dict[str, Any]:
+    """Return Django's settings for the database in DATABASE_URL.
+
+    For a socket, put its directory in the path, postgres://user@//directory/name, or like libpq in
+    the host: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured if it is not
+    PostgreSQL.
+    """
+    return parse_database_url("DATABASE_URL", DATABASE_URL)
+
+
+def direct_database_settings() -> dict[str, Any] | None:
+    """Return Django's settings for the database in DATABASE_DIRECT_URL, or None if it is not set.
+
+    Raises ImproperlyConfigured if it is not PostgreSQL, or if there is no DATABASE_URL.
+    """
+    if not DATABASE_DIRECT_URL:
+        return None
+    if not DATABASE_URL:
+        raise ImproperlyConfigured("DATABASE_DIRECT_URL needs DATABASE_URL, the pooler's address.")
+    return parse_database_url("DATABASE_DIRECT_URL", DATABASE_DIRECT_URL)
+
+
+def migration_database_settings() -> dict[str, Any] | None:
+    """Return user, password and location from MIGRATION_DATABASE_URL, or None if it is not set.
+
+    Raises ImproperlyConfigured if it is not PostgreSQL.
+    """
+    if not MIGRATION_DATABASE_URL:
+        return None
+    found = parse_database_url("MIGRATION_DATABASE_URL", MIGRATION_DATABASE_URL)
+    return {name: found[name] for name in ("USER", "PASSWORD", "HOST", "PORT", "NAME")}
+
+
+def parse_database_url(name: str, url: str) -> dict[str, Any]:
+    """Return Django's settings for a URL; `name` is the variable that a refusal names.
+
+    Raises ImproperlyConfigured if it is not PostgreSQL.
+    """
+    with suppress(ValueError):  # which could quote the password
+        if environ.Env.DB_SCHEMES.get(urlsplit(url).scheme) == "django.db.backends.postgresql":
+            found = dict(environ.Env.db_url_config(url))
+            host = urlsplit(url).netloc.rpartition("@")[2]
+            if host.lower().startswith("%2f"):
+                found["HOST"] = unquote(host)
+            return found
+    raise ImproperlyConfigured(
+        f"{name} must name a PostgreSQL database: postgres://user:password@host:5432/name"
+    )

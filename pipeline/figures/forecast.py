@@ -69,7 +69,7 @@ POSITIONS = (*range(1, 21), *range(25, 100, 5), *range(100, 501, 25))
 SHARES = (0.5, 0.8)
 
 
-class Turn(NamedTuple):
+class WaitEvent(NamedTuple):
     """Event of one application, as far as its wait is concerned. `at` is in seconds."""
 
     at: float
@@ -97,17 +97,17 @@ class _Waitlist:
     order: list[tuple[tuple[int, int], UUID]] = field(default_factory=list)
     places: dict[UUID, tuple[int, int]] = field(default_factory=dict)
 
-    def move_person(self, turn: Turn) -> None:
-        old = self.places.pop(turn.application_id, None)
+    def move_person(self, event: WaitEvent) -> None:
+        old = self.places.pop(event.application_id, None)
         if old is not None:
-            del self.order[bisect_left(self.order, (old, turn.application_id))]
-        if turn.place is not None:
-            self.places[turn.application_id] = turn.place
-            insort(self.order, (turn.place, turn.application_id))
+            del self.order[bisect_left(self.order, (old, event.application_id))]
+        if event.place is not None:
+            self.places[event.application_id] = event.place
+            insort(self.order, (event.place, event.application_id))
 
 
 def estimate_waits(
-    turns: Sequence[Turn], *, start: float, now: float, positions: Iterable[int] = POSITIONS
+    events: Sequence[WaitEvent], *, start: float, now: float, positions: Iterable[int] = POSITIONS
 ) -> dict[int, Forecast]:
     """Return the forecast for each position for which there is enough evidence.
 
@@ -117,11 +117,11 @@ def estimate_waits(
     """
     # When each application stopped waiting, in order, and whether it was for an offer.
     ends: dict[UUID, list[tuple[float, bool]]] = {}
-    for turn in turns:
-        if turn.place is None or turn.is_deferral:
-            ends.setdefault(turn.application_id, []).append((turn.at, turn.is_offer))
+    for event in events:
+        if event.place is None or event.is_deferral:
+            ends.setdefault(event.application_id, []).append((event.at, event.is_offer))
     found = {}
-    for position, moments in _waiting_people(turns, start, now, list(positions)).items():
+    for position, moments in _waiting_people(events, start, now, list(positions)).items():
         waits, offered = [], set()
         for at, application_id in moments:
             later = (each for each in ends.get(application_id, ()) if each[0] > at)
@@ -153,14 +153,14 @@ def interpolate_wait(known: Mapping[int, Forecast], position: int) -> Forecast |
 
 
 def _waiting_people(
-    turns: Sequence[Turn], start: float, now: float, positions: list[int]
+    events: Sequence[WaitEvent], start: float, now: float, positions: list[int]
 ) -> dict[int, list[tuple[float, UUID]]]:
     seen: dict[int, list[tuple[float, UUID]]] = {position: [] for position in positions}
     line, taken = _Waitlist(), 0
     for number in range(MOMENTS):
         moment = start + (now - start) * (number + 0.5) / MOMENTS
-        while taken < len(turns) and turns[taken].at <= moment:
-            line.move_person(turns[taken])
+        while taken < len(events) and events[taken].at <= moment:
+            line.move_person(events[taken])
             taken += 1
         for position in positions:
             if position <= len(line.order):
@@ -274,8 +274,8 @@ def settle_statements() -> int:
 def _make_and_store(job: Job, now: datetime) -> JobForecast:
     """Make the forecast of a job's line and store it."""
     start = max(now - LONGEST_HISTORY, job.created_at)
-    turns = _read_turns(job.id) if job.seq <= MOST_EVENTS else []
-    made = estimate_waits(turns, start=start.timestamp(), now=now.timestamp())
+    events = _read_wait_events(job.id) if job.seq <= MOST_EVENTS else []
+    made = estimate_waits(events, start=start.timestamp(), now=now.timestamp())
     last = ForecastStatement.objects.filter(job_id=job.id, came_true__isnull=False)
     counts = ForecastStatement.objects.filter(
         id__in=last.order_by("-id").values("id")[:COUNTED]
@@ -293,18 +293,18 @@ def _make_and_store(job: Job, now: datetime) -> JobForecast:
     return row
 
 
-def _read_turns(job_id: UUID) -> list[Turn]:
+def _read_wait_events(job_id: UUID) -> list[WaitEvent]:
     """Return the history of a line, in order. A long one is not read and gets no forecast."""
-    events = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
+    logged = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
     columns = ("at", "application_id", "event", "to_status", "data")
-    turns = []
-    for at, application_id, event, to_status, data in events.values_list(*columns):
+    events: list[WaitEvent] = []
+    for at, application_id, event, to_status, data in logged.values_list(*columns):
         waits = to_status == Status.WAITLIST and "verify_by" not in data
         place = (data["ticket"], data["tie"]) if waits else None
         offered = event == EventType.PROMOTED
         puts_off = event in (EventType.DEFERRED, EventType.PASS_ASKED)
-        turns.append(Turn(at.timestamp(), application_id, place, offered, puts_off))
-    return turns
+        events.append(WaitEvent(at.timestamp(), application_id, place, offered, puts_off))
+    return events
 
 
 def _store_shown(job: Job, row: JobForecast, now: datetime) -> int:

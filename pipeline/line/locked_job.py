@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from jobs.models import JobStatus
+from jobs.models import JobStatus, LineCounters
 from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
@@ -91,7 +91,7 @@ class Source(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class LockedJob:
+class LockedJob(LineCounters):
     """Hot row of a job, read under its lock, and the changes made to it since.
 
     `now` is the only clock: the database's, read after the lock and never before the last event.
@@ -153,21 +153,6 @@ class LockedJob:
     is_walk_unfinished: bool = False
     # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)
-
-    @property
-    def seats_free(self) -> int:
-        """Return the number of free seats; 0 while a lowered capacity drains."""
-        return max(0, self.capacity - self.active_count - self.pending_count)
-
-    @property
-    def awaits_draw(self) -> bool:
-        """Tell whether the order is still to be drawn by lot. Until then nobody gets a seat."""
-        return self.draw_at is not None and self.drawn_at is None
-
-    @property
-    def people_waiting(self) -> int:
-        """Return the number of verified people on the waitlist."""
-        return self.waitlist_count - self.unverified_count
 
     @property
     def database_due_at(self) -> datetime | None:

@@ -1,10 +1,16 @@
-"""Removal of expired rows."""
+"""Removal of expired rows every few minutes, for the whole site."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from django.db import connection
 
 from tasks.advisory_locks import RETENTION_TURN
+from tasks.context import Context
+from tasks.models import HIGHEST_PRIORITY
+from tasks.registry import task_type
+from tasks.scheduling import schedules
 
 BATCH = 5_000
 # File parts per statement: each is up to a megabyte.
@@ -195,3 +201,28 @@ def remove_batch() -> dict[str, int]:
 def has_more(removed: dict[str, int]) -> bool:
     """Return True if a kind reached its limit."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())
+
+
+# Task that removes expired rows every few minutes, for the whole site.
+
+
+KEY = "retention.site"
+EVERY_FIVE_MINUTES = "*/5 * * * *"
+
+
+@task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=240, max_attempts=3, cap=1)
+def remove_expired(context: Context) -> dict[str, int]:
+    """Remove all expired rows, batch by batch. Returns the number of rows of each kind."""
+    removed: Counter[str] = Counter()
+    while not context.cancelled:
+        batch = remove_batch()
+        removed.update(batch)
+        context.progress(removed.total(), removed.total(), "rows removed")
+        if not has_more(batch):
+            break
+    return {kind: count for kind, count in removed.items() if count}
+
+
+def ensure_expiry() -> None:
+    """Create the schedule. Safe to call at every start and from many processes at once."""
+    schedules.ensure("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

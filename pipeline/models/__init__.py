@@ -1,8 +1,13 @@
 """Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
-from pipeline.models.changes import Change, ChangeKind
-from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
+from pipeline.models.integrations import (
+    Change,
+    ChangeKind,
+    ClockAdvance,
+    PortalToken,
+    RequestRecord,
+)
 from pipeline.models.line import (
     FOUND_BY_KIND,
     Application,

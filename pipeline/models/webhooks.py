@@ -69,6 +69,11 @@ class WebhookEndpoint(models.Model):
     def __str__(self) -> str:
         return str(self.id)
 
+    @property
+    def log_ids(self) -> dict[str, str]:
+        """Return the security log's fields: not the URL, which may hold a token."""
+        return {"company": str(self.company_id), "endpoint": str(self.id)}
+
 
 class WebhookDelivery(models.Model):
     """Event on its way to one endpoint. `source` names the event, so that it is queued once.

@@ -13,7 +13,7 @@ from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from applicants import mail
-from applicants.preferences import stop_reminders
+from applicants.people import stop_reminders
 from jobs.models import Job, JobStatus, Membership, Role
 from jobs.team import set_member_emails
 from pipeline.database import instants

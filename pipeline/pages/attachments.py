@@ -27,9 +27,9 @@ from pipeline.attachments import kinds, uploads
 from pipeline.attachments.uploads import holder_of
 from pipeline.domain.errors import LineError
 from pipeline.models import Attachment
-from pipeline.pages import rate_limits
+from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, public_job
-from pipeline.pages.rate_limits import TooOften
+from pipeline.pages.limits import TooOften
 
 # Session key of the secret that binds a visitor's uploads to their browser.
 HOLDER = "upload_holder"
@@ -175,7 +175,7 @@ def upload_file(
     request: HttpRequest, job: Job, file: UploadedFile, *, question_id: UUID | None = None
 ) -> Attachment:
     """Store a file until an application takes it. Raises LineError, TooOften."""
-    rate_limits.count_request(request, "upload")
+    limits.count_request(request, "upload")
     return uploads.add(
         company_id=job.company_id,
         job_id=job.id,

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
-from pipeline.wording.english import single_unit_duration
+from pipeline.figures.series import Point
+from pipeline.wording.english import count, people, plural, single_unit_duration
 
 WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
 TOP = 18  # pixels above the box, for the labels of marks
@@ -223,3 +224,50 @@ def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -
         ChartTick((moment - start) / whole, chart_tick_label(moment), wide_only=index % 2 == 1)
         for index, moment in enumerate(moments)
     ]
+
+
+# Chart of a job's seats and waitlist over time, for its figures and its board.
+
+
+def draw_occupancy(
+    points: Sequence[Point],
+    start: datetime,
+    end: datetime,
+    zone: tzinfo,
+    *,
+    as_of: str = "At the end",
+) -> Chart:
+    """Draw seats taken, seats in total and people waiting over time.
+
+    `as_of` begins the sentence on the last state.
+    """
+    last = points[-1]
+    highest = max(max(p.held, p.waiting, p.capacity) for p in points)
+    top, y = count_ticks(highest)
+    whole = max((end - start).total_seconds(), 1)
+    times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
+
+    def job_occupancy_chart_line(name: str) -> list[tuple[float, float]]:
+        values = [getattr(p, name) / top for p in points]
+        return list(zip(times, [*values, values[-1]], strict=True))
+
+    return Chart(
+        ident="occupancy",
+        title="Seats and waitlist over time",
+        description=(
+            f"{as_of}, {last.held:,} of {count(last.capacity, 'seat')}"
+            f" {plural(last.capacity, 'is', 'are')} taken and {people(last.waiting)}"
+            f" {plural(last.waiting, 'is', 'are')} waiting."
+        ),
+        x=time_ticks(start, end, zone),
+        y=y,
+        curves=[
+            stepped_line("held", "Seats taken", job_occupancy_chart_line("held"), area=True),
+            stepped_line(
+                "capacity", "Seats in total", job_occupancy_chart_line("capacity"), area=False
+            ),
+            stepped_line(
+                "waiting", "People waiting", job_occupancy_chart_line("waiting"), area=False
+            ),
+        ],
+    )

@@ -23,14 +23,13 @@ from pipeline.domain.errors import FutureMoment, NoSuchMoment, VerifierBusy
 from pipeline.domain.states import EventType
 from pipeline.files.exports import LONG_LOG
 from pipeline.files.stored import FILE_KEPT_DAYS
-from pipeline.pages import event_rows, page_urls, rate_limits
+from pipeline.pages import event_rows, limits, page_urls
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import EventRow
+from pipeline.pages.forms import NotedEventForm
+from pipeline.pages.limits import TooOften, time_limited
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
-from pipeline.pages.noted_event import NotedEventForm
-from pipeline.pages.rate_limits import TooOften
-from pipeline.pages.time_limit import time_limited
 from pipeline.selectors import past
 from pipeline.selectors.pages import Page
 from pipeline.selectors.past import (
@@ -400,7 +399,7 @@ def verify_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _render_verification(request, job, form, status=422)
     try:
-        rate_limits.count_request(request, "verify", f"member {member.user.id}")
+        limits.count_request(request, "verify", f"member {member.user.id}")
         verdict = verify_job(job.id, noted=form.noted, in_turn=True)
     except (TooOften, VerifierBusy) as error:
         status = 429 if isinstance(error, TooOften) else 503

@@ -38,12 +38,12 @@ from pipeline.files.imports.results import (
 from pipeline.files.imports.starting import start_checked, start_import
 from pipeline.files.imports.tasks import start_undo
 from pipeline.models import ImportRun
-from pipeline.pages import rate_limits
+from pipeline.pages import limits
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.forms import PlainForm
+from pipeline.pages.limits import TooOften
 from pipeline.pages.live_page import live_page
-from pipeline.pages.rate_limits import TooOften
 from pipeline.wording.english import long_duration
 from pipeline.wording.task_words import IMPORT_ENDING_WORDS, TASK_STATUS_WORDS
 from pipeline.work.start import WorkError
@@ -224,7 +224,7 @@ def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileFo
     """Start the import and return its id. If refused, return None and add an error to the form."""
     file: UploadedFile = form.cleaned_data["file"]
     try:
-        rate_limits.count_request(request, "import", f"member:{member.user.id}")
+        limits.count_request(request, "import", f"member:{member.user.id}")
         task = start_import(
             company_id=job.company_id,
             job_id=job.id,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from jobs.models import Job
 from pipeline.wording.english import count as counted
 
@@ -134,8 +136,50 @@ def describe(counts: dict[str, int], waiting: int, mine: str, position: int | No
     total = sum(counts.values())
     seats = f"{counted(total, 'seat')}: {', '.join(parts)}." if parts else "No seats."
     people = f"{counted(waiting, 'person waits', 'people wait')} in line."
+    if not waiting:
+        people = _("Nobody waits in line.")
     if position:
         own = f" You are number {position:,}."
     else:
         own = {"active": " You have a seat.", "pending": " A seat is offered to you."}.get(mine, "")
     return f"{seats} {people}{own}"
+
+
+# Bar that shows how a job's seats are used. Pure.
+
+
+MOST_CELLS = 24  # with more seats than this, the bar has no separate cell for each
+
+
+@dataclass(frozen=True, slots=True)
+class SeatBar:
+    """Seats by use. While a lowered capacity drains, more seats are held than exist."""
+
+    active: int
+    pending: int
+    idle: int
+    over: int  # seats held above the capacity
+
+    @classmethod
+    def of(cls, job: Job) -> SeatBar:
+        """Build the bar of a job."""
+        held = job.active_count + job.pending_count
+        over = max(0, held - job.capacity)
+        return cls(job.active_count, job.pending_count, job.seats_free, over)
+
+    @property
+    def all(self) -> int:
+        """Length of the bar, in seats."""
+        return self.active + self.pending + self.idle
+
+    @property
+    def held(self) -> int:
+        """Seats taken."""
+        return self.active + self.pending
+
+    @property
+    def cells(self) -> list[str]:
+        """Class of each seat's cell; empty when there are too many seats."""
+        if self.all > MOST_CELLS:
+            return []
+        return ["active"] * self.active + ["pending"] * self.pending + ["idle"] * self.idle

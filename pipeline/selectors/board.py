@@ -291,6 +291,7 @@ def _promotion_facts(
         pending=job.pending_count,
         waiting=job.waitlist_count,
         unverified=job.unverified_count,
+        offers_first_seat=job.policy.acknowledge_first_seat,
         now=worker.now + ahead,
         first_deadline=activity.first_deadline,
         first_eligible=min((end for (end,) in ends), default=None),

@@ -7,20 +7,24 @@ WEB_CONCURRENCY for the number of workers.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import shutil
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import django
 from django.conf import settings
 from django.urls import get_resolver
+from gunicorn.glogging import Logger
 
 from pipeline.config import env
-from pipeline.database import pooler
+from pipeline.config.logging import JSONFormatter
+from pipeline.database import file_locks, pooler
 from pipeline.line.peers import Peers
-from pipeline.server import web_folder
 from tasks.parent import end_with_supervisor
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
@@ -41,7 +45,7 @@ keepalive = 5
 accesslog = None
 errorlog = "-"
 loglevel = env.LOG_LEVEL.lower()
-logger_class = "pipeline.server.gunicorn_log.LineLogger"
+logger_class = "pipeline.server.gunicorn_config.LineLogger"
 
 # It would be one file in the home directory, shared by all gunicorns of this user.
 control_socket_disable = True
@@ -52,8 +56,8 @@ def on_starting(server: Any) -> None:
 
     Then load the program once, before workers are forked: they start at once and share its memory.
     """
-    web_folder.remove_left()
-    server.folder = web_folder.make()
+    remove_left_folders()
+    server.folder = make_folder()
     # Twice as many rows as processes: while the server reloads, old and new ones run.
     server.peers = Peers(2 * server.cfg.workers) if sys.platform == "linux" else None
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.folder
@@ -88,3 +92,54 @@ def child_exit(server: Any, worker: Any) -> None:
 def on_exit(server: Any) -> None:
     """Remove the folder."""
     shutil.rmtree(server.folder, ignore_errors=True)
+
+
+# Gunicorn's own log lines, such as a worker that is replaced, in the format of all others.
+
+
+class LineLogger(Logger):
+    """gunicorn's logger, which writes JSON lines if the other processes do."""
+
+    def setup(self, cfg: Any) -> None:
+        """Set up the loggers as gunicorn does, then choose the format of their lines."""
+        super().setup(cfg)
+        if env.LOG_FORMAT == "json":
+            for handler in self.error_log.handlers:
+                handler.setFormatter(JSONFormatter())
+
+
+# Temporary folder of a web server: counters for /metrics, and uploads. A kill leaves it behind. The
+# next web server on the machine removes it.
+
+
+FOLDER_PREFIX, STARTING_PREFIX = "next-in-line-web-", "next-in-line-starting-"
+FOLDER_LOCK = "lock"
+
+
+def make_folder() -> str:
+    """Create a folder, and lock it for as long as this process or a child that it forks lives.
+
+    It gets its name only once it is locked, so that no other server removes it before.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=STARTING_PREFIX))
+    fcntl.flock(file_locks.open_private(folder / FOLDER_LOCK), fcntl.LOCK_EX)
+    name = FOLDER_PREFIX + folder.name.removeprefix(STARTING_PREFIX)
+    return str(folder.rename(folder.with_name(name)))
+
+
+def remove_left_folders() -> None:
+    """Remove the folders of this user whose web servers are gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
+        try:
+            if folder.lstat().st_uid != os.getuid():
+                continue
+            lock = os.open(folder / FOLDER_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:  # another server removes it, or it is none of ours
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(lock)

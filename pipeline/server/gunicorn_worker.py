@@ -110,8 +110,7 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
-        from pipeline.server.heartbeats import listener_name, record_heartbeats
-        from pipeline.server.turns import turns_handed_over
+        from pipeline.server.process import listener_name, record_heartbeats, turns_handed_over
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)

@@ -33,6 +33,8 @@ BODY_NS = 50_000_000
 _LAST_DATA_RECEIVED = 52
 # CLOCK_MONOTONIC_COARSE: the monotonic clock at the last tick. Python has no name for it.
 _COARSE_CLOCK = 6
+# By how much the clock's lag may have grown since the last reading.
+_LAG_DRIFT_NS = 1_000
 # The longest delay that the system or a proxy can tell.
 MOST_DELAY_MS = 5_000
 # Seconds since 1970, with or without a point before their fraction: of nginx, HAProxy and Caddy.
@@ -44,8 +46,8 @@ _JOINS = re.compile(r"(?:/api/v1)?/jobs/([0-9a-fA-F-]{36})/(?:applications|apply
 class _Reader:
     """Stamps of what one process reads.
 
-    The system tells only in which of its ticks data arrived. Of one tick, what was read first came
-    first.
+    The system tells only in which of its ticks data arrived. Such data counts as received in the
+    middle of the tick, or in order: of one tick, what was read first came first.
     """
 
     def __init__(self) -> None:
@@ -53,6 +55,9 @@ class _Reader:
         self._tick_ns = 0
         if sys.platform == "linux":
             self._tick_ns = int(time.clock_getres(_COARSE_CLOCK) * 1e9)
+        # How far the coarse clock is behind the tick that set it: the least that was seen. It may
+        # become more again when the clock is adjusted.
+        self._lag_ns = 2 * self._tick_ns
 
     def arrived_at(self, transport: asyncio.BaseTransport) -> int:
         """Return when the last data of a connection arrived."""
@@ -61,12 +66,18 @@ class _Reader:
             size = _LAST_DATA_RECEIVED + 4
             info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
             (delay_ms,) = struct.unpack_from("=I", info, _LAST_DATA_RECEIVED)
+            tick = time.clock_gettime_ns(_COARSE_CLOCK)
+            self._lag_ns = min(self._lag_ns + _LAG_DRIFT_NS, time.monotonic_ns() - tick)
             if delay_ms:
-                tick = time.clock_gettime_ns(_COARSE_CLOCK)
-                tick -= min(delay_ms, MOST_DELAY_MS) * 1_000_000
-                stamp = min(max(self._last + 1, tick), tick + self._tick_ns - 1)
+                began = tick + self._lag_ns - min(delay_ms, MOST_DELAY_MS) * 1_000_000
+                stamp = min(stamp, self._stamp_in(began))
         self._last = stamp
         return stamp
+
+    def _stamp_in(self, began: int) -> int:
+        """Return the next stamp of the tick that began then."""
+        middle, end = began + self._tick_ns // 2, began + self._tick_ns
+        return max(middle, self._last + 1) if began <= self._last < end - 1 else middle
 
 
 # When the last data of a connection arrived.

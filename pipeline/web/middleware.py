@@ -22,6 +22,7 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils import timezone
+from django.utils.cache import patch_cache_control
 from django.utils.log import log_response
 
 from jobs import time_zones
@@ -223,3 +224,28 @@ def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[.
             return get_response(request)
 
     return time_zone_middleware
+
+
+# Cache headers of private pages.
+
+
+@pages_only
+def forbid_caching(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Forbid caching of pages that belong to a session.
+
+    After signing out, the browser's back button must not show the page again. Fragments with an
+    ETag, which their page fetches again, set their own cache headers.
+    """
+
+    def cache_headers_middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        session = request.session
+        is_own = session.accessed and not session.is_empty()
+        if is_own and not response.has_header("ETag"):
+            patch_cache_control(response, private=True, no_store=True)
+        add_transport_security(response)
+        return response
+
+    return cache_headers_middleware

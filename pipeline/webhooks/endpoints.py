@@ -146,7 +146,7 @@ def create(
     theirs = WebhookEndpoint.objects.filter(company_id=company_id)
     same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
     if endpoint_id and (made := same.filter(id=endpoint_id).first()):
-        security.info("webhook.secret_shown_again", extra=_log_ids(made))
+        security.info("webhook.secret_shown_again", extra=made.log_ids)
         return made, decrypt_secret(made.secret, made.id)
     if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
         raise WebhookAlreadyMade(existing_id=endpoint_id)
@@ -164,7 +164,7 @@ def create(
     except IntegrityError:  # another company has taken the id since the look above
         raise WebhookAlreadyMade from None
     endpoint.refresh_from_db()
-    security.info("webhook.created", extra=_log_ids(endpoint))
+    security.info("webhook.created", extra=endpoint.log_ids)
     return endpoint, secret
 
 
@@ -185,7 +185,7 @@ def change(*, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]) -> W
     if changes:
         WebhookEndpoint.objects.filter(id=endpoint.id).update(**changes)
     endpoint.refresh_from_db()
-    security.info("webhook.changed", extra=_log_ids(endpoint))
+    security.info("webhook.changed", extra=endpoint.log_ids)
     return endpoint
 
 
@@ -205,7 +205,7 @@ def rotate_secret(
         is_last = rotation_id == endpoint.rotation_ids[-1]
         if not is_last or not fresh.filter(id=endpoint.id).exists():
             raise WebhookAlreadyRotated(existing_id=endpoint.id)
-        security.info("webhook.secret_shown_again", extra=_log_ids(endpoint))
+        security.info("webhook.secret_shown_again", extra=endpoint.log_ids)
         return endpoint, decrypt_secret(endpoint.secret, endpoint.id)
     secret = generate_secret()
     is_readable = is_secret_readable(endpoint.secret, endpoint.id)
@@ -217,7 +217,7 @@ def rotate_secret(
         rotated_at=Now(),
     )
     endpoint.refresh_from_db()
-    security.info("webhook.secret_rotated", extra=_log_ids(endpoint))
+    security.info("webhook.secret_rotated", extra=endpoint.log_ids)
     return endpoint, secret
 
 
@@ -229,7 +229,7 @@ def delete(*, company_id: UUID, endpoint_id: UUID) -> None:
     """
     endpoint = lock(company_id, endpoint_id)
     endpoint.delete()
-    security.info("webhook.deleted", extra=_log_ids(endpoint))
+    security.info("webhook.deleted", extra=endpoint.log_ids)
 
 
 def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
@@ -295,7 +295,7 @@ def switch_off(endpoint_id: UUID, reason: OffReason) -> None:
     if endpoint is not None and endpoint.is_active:
         _switch_off(endpoint, reason)
         email_alert(endpoint.company_id, ALERT, about=f"{endpoint.id}")
-        facts = _log_ids(endpoint) | {"reason": str(reason)}
+        facts = endpoint.log_ids | {"reason": str(reason)}
         security.warning("webhook.switched_off", extra=facts)
 
 
@@ -316,11 +316,6 @@ def lock(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     if found is None:
         raise WebhookNotFound
     return found
-
-
-def _log_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
-    """Return the security log's fields of an endpoint: not its URL, which may hold a token."""
-    return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}
 
 
 # Reads of a company's webhook endpoints and deliveries.

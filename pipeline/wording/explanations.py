@@ -108,7 +108,7 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         ]
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
-        second = f"; after a second miss, {policy.places_lost(2):,} people pass you, and so on"
+        second = f"; after a second miss, behind the next {policy.places_lost(2):,}, and so on"
     return [
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
@@ -188,10 +188,8 @@ def _explain_place_behind(policy: Policy, misses: int) -> str:
     places = policy.places_lost(misses)
     if not places:
         return "to the back of the line"
-    newcomers = plural(
-        places, "next person who joins passes", f"next {places:,} people who join pass"
-    )
-    return f"to the back of the line, and the {newcomers} you"
+    newcomers = plural(places, "the next person", f"the next {places:,} people")
+    return f"to the back of the line, behind even {newcomers} to join"
 
 
 def _explain_misses_allowed(policy: Policy) -> str:

@@ -45,6 +45,8 @@ class PromotionFacts:
     waiting: int
     now: datetime
     unverified: int = 0  # of those waiting
+    # Whether a free seat is only offered to the person who applies, by the job's policy.
+    offers_first_seat: bool = False
     # The earliest deadline of an open offer.
     first_deadline: datetime | None = None
     # When the first verified person in a cool-down or deferral can be promoted; else None.
@@ -102,12 +104,14 @@ def explain_promotion(facts: PromotionFacts) -> PromotionStatus:
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 
-def _draft(_facts: PromotionFacts) -> PromotionStatus:
+def _draft(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAFT,
         "The job is a draft.",
         "Only your company sees it, so nobody can apply yet.",
-        "Open it and people can apply. They get seats while there are free ones.",
+        "Open it and people can apply. They are offered seats while there are free ones."
+        if facts.offers_first_seat
+        else "Open it and people can apply. They get seats while there are free ones.",
         tone="warn",
     )
 
@@ -218,7 +222,7 @@ def _seats_free(facts: PromotionFacts) -> PromotionStatus:
         Cause.SEATS_FREE,
         f"{_free_seats(facts)}, and nobody is waiting.",
         "So there is nobody to promote.",
-        f"The next person who applies gets {plural(facts.free, 'it', 'one')}.",
+        f"The next person who applies {_gets(facts)} {plural(facts.free, 'it', 'one')}.",
         tone="good",
     )
 
@@ -229,7 +233,7 @@ def _cooling_down(facts: PromotionFacts) -> PromotionStatus:
         "Nobody waiting can be promoted yet.",
         f"{_free_seats(facts)}. People cannot be promoted during the cool-down after a missed"
         " deadline or a passed turn, or before a date that they chose. Everyone keeps their place.",
-        "A new applicant, without a cool-down from an earlier application, gets one.",
+        f"A new applicant, without a cool-down from an earlier application, {_gets(facts)} one.",
         "The first person can be promoted again",
         facts.first_eligible,
     )
@@ -279,6 +283,10 @@ def _held_seats(facts: PromotionFacts) -> str:
     parts = [f"{facts.active:,} in review"] if facts.active else []
     parts += [f"{facts.pending:,} must confirm"] if facts.pending else []
     return " and ".join(parts) or "nobody"
+
+
+def _gets(facts: PromotionFacts) -> str:
+    return "is offered" if facts.offers_first_seat else "gets"
 
 
 def _free_seats(facts: PromotionFacts) -> str:

@@ -95,7 +95,7 @@ def test_a_database_that_is_down_is_named_and_nothing_more(
     def fail() -> bool:
         raise error
 
-    monkeypatch.setattr("pipeline.api.health.are_migrations_applied", fail)
+    monkeypatch.setattr("pipeline.api.monitoring.are_migrations_applied", fail)
 
     answer = Client().get("/health/ready")
 

@@ -195,7 +195,7 @@ def test_without_a_database_they_say_that(monkeypatch: pytest.MonkeyPatch) -> No
     def fail() -> None:
         raise OperationalError("host=internal.example")
 
-    monkeypatch.setattr("pipeline.api.metrics.read_site_gauges", fail)
+    monkeypatch.setattr("pipeline.api.monitoring.read_site_gauges", fail)
 
     text = scrape().content.decode()
 
@@ -209,7 +209,7 @@ def test_before_a_migration_they_say_what_they_can(monkeypatch: pytest.MonkeyPat
         with connection.cursor() as cursor:
             cursor.execute("SELECT FROM pipeline_not_migrated_yet")
 
-    monkeypatch.setattr("pipeline.api.metrics.read_gauges", not_there)
+    monkeypatch.setattr("pipeline.api.monitoring.read_gauges", not_there)
 
     answer = scrape()
 

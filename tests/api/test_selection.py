@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from pipeline.api.deprecation import DEPRECATED_ON, SUNSET
+from pipeline.api.endpoint import DEPRECATED_ON, SUNSET
 from pipeline.api.openapi.document import build_document, list_operations
 from pipeline.models import Application, Event
 from tests.support import factories

@@ -17,7 +17,7 @@ from applicants.codes import MOST_CODES
 from applicants.forms import CodeForm
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.sign_in import redeem_code
-from pipeline.api.v1.auth import CodeIn
+from pipeline.api.v1.applicants import CodeIn
 from tasks import enqueue
 from tests.support import factories
 from tests.support.applicants import find_token

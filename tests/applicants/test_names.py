@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from applicants.forms import ApplyForm
-from applicants.names import checked_name, cleaned_name
+from applicants.texts import checked_name, cleaned_name
 from jobs.companies import checked_company_name
 from jobs.errors import BadName
 from pipeline.api.v1.applications.shapes import UnprovedApplicationIn

@@ -18,7 +18,7 @@ from pipeline.api.v1.applications.shapes import (
 )
 from pipeline.api.v1.fields import Letter, Line, Shape, Text
 from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn
-from pipeline.pages.applicant.contest import ContestForm
+from pipeline.pages.applicant.application import ContestForm
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.contests import ContestAnswerForm
 from pipeline.pages.company.forms import DecisionForm, PostingForm, ReinstatementForm

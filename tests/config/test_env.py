@@ -15,7 +15,7 @@ from django.db import connection
 from environ import Env
 
 from pipeline import settings as settings_module
-from pipeline.config import database_urls, env
+from pipeline.config import env
 from tests.support import factories
 from tests.support.environment import ROOT, url_of
 
@@ -47,7 +47,7 @@ def test_a_url_gives_back_the_database_it_was_made_of(database: dict[str, Any]) 
 
 
 def test_the_directory_of_a_socket_may_be_written_as_libpq_does() -> None:
-    found = database_urls.parse("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
+    found = env.parse_database_url("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
 
     assert (found["HOST"], found["NAME"]) == ("/Var/run/postgresql", "line")
     assert (found["USER"], found["PASSWORD"], found["PORT"]) == ("u", "p", "")

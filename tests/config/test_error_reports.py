@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from pipeline.config import error_reports
+from pipeline.config.logging import start_error_reports
 from pipeline.config.release import COMMIT, VERSION
 from tests.support.environment import ROOT, process_environment
 
@@ -95,14 +95,14 @@ def test_a_report_names_the_code_and_the_ids_and_no_person() -> None:
 def test_without_a_dsn_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
 
-    error_reports.start("", environment="production")
+    start_error_reports("", environment="production")
 
 
 def test_a_missing_library_and_a_malformed_dsn_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImproperlyConfigured, match="must be like") as refused:
-        error_reports.start("not-a-dsn-of-s3cret", environment="production")
+        start_error_reports("not-a-dsn-of-s3cret", environment="production")
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
     with pytest.raises(ImproperlyConfigured, match="extra `sentry`"):
-        error_reports.start("https://key@sentry.example.com/1", environment="production")
+        start_error_reports("https://key@sentry.example.com/1", environment="production")
 
     assert "s3cret" not in str(refused.value)

@@ -15,8 +15,7 @@ from typing import Any
 
 import psycopg
 
-from pipeline.database.cluster import PORT
-from pipeline.database.server import unprivileged_user
+from pipeline.database.cluster import PORT, unprivileged_user
 from tests.support.environment import ROOT
 from tests.support.smtp import free_port
 from tests.support.tools import needed_tool

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from pipeline.database.binaries import copy_reachable, find_binaries
-from pipeline.database.server import BUILTIN_LOCALE_SINCE, unprivileged_user
+from pipeline.database.cluster import BUILTIN_LOCALE_SINCE, unprivileged_user
 from tests.support.environment import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from pipeline.server import request_forms
+from pipeline.server import refusals
 from pipeline.server.http_protocol import BoundedProtocol
 from tests.deploy import proxies
 from tests.server.ambiguous_requests import Ambiguous, all_ambiguous, upgrades
@@ -45,7 +45,7 @@ def site_behind(
     """Serve a site behind a proxy; gives the proxy's port and the site."""
     site = Site()
     with (
-        serving_here(request_forms.only_plain(adapter_of(site)), protocol=protocol) as upstream,
+        serving_here(refusals.only_plain(adapter_of(site)), protocol=protocol) as upstream,
         proxies.proxy_before(name, upstream, folder) as port,
     ):
         yield port, site

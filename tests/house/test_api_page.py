@@ -18,7 +18,7 @@ import pytest
 
 from jobs.models import JobStatus
 from jobs.policies import Policy, policy_limits
-from pipeline.api.deprecation import SUNSET
+from pipeline.api.endpoint import SUNSET
 from pipeline.api.openapi.document import build_document, list_operations
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from pipeline.api.problems import FIELD_CODES

@@ -30,7 +30,7 @@ def written() -> set[str]:
     sources = [path for path in project_files() if name_of(path).startswith(PACKAGES)]
     texts = [path.read_text() for path in sources if path.suffix == ".py"]
     found = {event for text in texts for event in WRITTEN.findall(text)}
-    receivers = (ROOT / "jobs" / "security.py").read_text()
+    receivers = (ROOT / "jobs" / "signals.py").read_text()
     chosen = re.findall(r'event = "(\S+)" if \w+ else "(\S+)"', "\n".join(texts))
     named = {event for event in EVENT.findall(receivers) if not event.startswith("security.")}
     return found | named | {event for pair in chosen for event in pair}

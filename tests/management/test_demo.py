@@ -30,6 +30,7 @@ from pipeline.models import (
     Contest,
     Event,
     ImportRun,
+    JobForecast,
     WebhookAttempt,
     WebhookDelivery,
     WebhookEndpoint,
@@ -101,6 +102,17 @@ def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None
     mailed = {str(task.payload["application"]) for task in emails}
     assert mailed
     assert not mailed & {str(each) for each in past}
+
+
+def test_its_first_visitor_finds_forecasts_and_its_operator_no_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "security")
+
+    seed.create_missing()
+
+    assert any(row.positions for row in JobForecast.objects.all())
+    assert [each for each in caplog.records if each.name == "security"] == []
 
 
 def test_the_past_has_a_contest_that_was_answered_and_one_that_waits() -> None:

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from pipeline.management.doctor import activity_findings, database_findings
+from pipeline.management.doctor import database_findings
 from pipeline.management.doctor.findings import Finding, Level
 from pipeline.models import Heartbeat, WebServer
 from pipeline.selectors import database
@@ -41,8 +41,8 @@ def session(**changes: str) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count locks and snapshots from their first moment."""
-    monkeypatch.setattr(activity_findings, "LOCK_SECONDS", 0.0)
-    monkeypatch.setattr(activity_findings, "SNAPSHOT_SECONDS", 0.0)
+    monkeypatch.setattr(database_findings, "LOCK_SECONDS", 0.0)
+    monkeypatch.setattr(database_findings, "SNAPSHOT_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("_at_once")
@@ -64,7 +64,7 @@ def test_an_idle_transaction_that_holds_the_lock_of_a_job_is_named_with_its_proc
 
 
 def test_a_lock_that_is_held_for_a_moment_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity_findings, "LOCK_SECONDS", 300.0)  # a moment of a busy machine
+    monkeypatch.setattr(database_findings, "LOCK_SECONDS", 300.0)  # a moment of a busy machine
     job = factories.job()
     with session() as holder:
         holder.execute("SELECT FROM jobs_job WHERE id = %s FOR NO KEY UPDATE", [job])
@@ -128,7 +128,7 @@ def test_a_slot_that_nobody_reads_is_a_warning_and_one_that_fills_the_disk_a_pro
         cursor.execute("SELECT pg_create_physical_replication_slot('of_a_test', true)")
     try:
         idle = only("slots")
-        monkeypatch.setattr(activity_findings, "RETAINED_BYTES", -1)
+        monkeypatch.setattr(database_findings, "RETAINED_BYTES", -1)
         full = only("slots")
     finally:
         with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from pipeline.config import env
-from pipeline.management.doctor import machine_findings, work_findings
+from pipeline.management.doctor import site_findings, work_findings
 from pipeline.management.doctor.findings import Level
 from tests.management.test_doctor import _emails_and_anchors_in_order, found, only
 from tests.support.smtp import Mailbox, free_port, mail_server, point_to
@@ -90,11 +90,11 @@ def test_static_files_that_were_not_collected_are_noticed(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.WHITENOISE_USE_FINDERS, settings.EMBEDDED_POSTGRES = True, None
-    [none] = machine_findings.check_static_files()
+    [none] = site_findings.check_static_files()
     settings.WHITENOISE_USE_FINDERS = False
-    storage = machine_findings.staticfiles_storage
+    storage = site_findings.staticfiles_storage
     monkeypatch.setattr(storage, "hashed_files", {"old.css": "old.1.css"}, raising=False)
-    [stale] = machine_findings.check_static_files()
+    [stale] = site_findings.check_static_files()
 
     assert (none.level, stale.level) == (Level.WARNING, Level.PROBLEM)
     assert "collectstatic" in none.advice
@@ -108,10 +108,10 @@ def test_hidden_files_need_not_be_collected(
     (tmp_path / "site.css").touch()
     settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
     settings.STATICFILES_DIRS, settings.WHITENOISE_USE_FINDERS = [tmp_path], False
-    storage = machine_findings.staticfiles_storage
+    storage = site_findings.staticfiles_storage
     monkeypatch.setattr(storage, "hashed_files", {"site.css": "site.1.css"}, raising=False)
 
-    [finding] = machine_findings.check_static_files()
+    [finding] = site_findings.check_static_files()
 
     assert (finding.level, finding.text) == (Level.OK, "1 static file is collected.")
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.management.keep_up import Plan
-from pipeline.management.supervisor import Program
+from pipeline.management.keep_up import Plan, Program
 from tests.house.running import free_port
 from tests.support.dispositions import ignore_hang_up, reset_dispositions
 from tests.support.environment import ROOT
@@ -33,7 +32,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Ready).serve_forever()
 BECOME = """
 import json, sys
 from pipeline.management.keep_up import Plan, exec_plan
-from pipeline.management.supervisor import Program
+from pipeline.management.keep_up import Program
 plan = json.load(sys.stdin)
 plan["programs"] = [Program(**each) for each in plan["programs"]]
 exec_plan(Plan(**plan))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.management import supervisor
-from pipeline.management.supervisor import Program, ProgramEnded, Supervisor
+from pipeline.management import keep_up
+from pipeline.management.keep_up import Program, ProgramEnded, Supervisor
 from tests.support.environment import ROOT
 
 STAYS = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -32,14 +32,14 @@ def own_signals() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _short_wait_for_the_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody collects the ended processes of others, each end would take its longest."""
-    monkeypatch.setattr(supervisor, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(keep_up, "GONE_SECONDS", 0.1)
 
 
 def test_a_program_that_always_ends_is_started_again_with_growing_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 0.1)
-    monkeypatch.setattr(supervisor, "LONGEST_PAUSE_SECONDS", 0.4)
+    monkeypatch.setattr(keep_up, "FIRST_PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(keep_up, "LONGEST_PAUSE_SECONDS", 0.4)
     said: list[str] = []
     programs = [Program("web", STAYS), Program("decay", ENDS)]
 
@@ -65,7 +65,7 @@ def test_a_program_that_must_start_ends_the_wait_for_readiness() -> None:
 def test_once_all_is_ready_it_is_started_again_and_its_children_may_finish_meanwhile(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 2.0)
+    monkeypatch.setattr(keep_up, "FIRST_PAUSE_SECONDS", 2.0)
     said: list[str] = []
     finished = tmp_path / "finished"
     child = f"import time, pathlib; time.sleep(1); pathlib.Path({str(finished)!r}).touch()"

@@ -73,4 +73,4 @@ def test_a_position_that_does_not_exist_marks_nobody() -> None:
 
 
 def test_a_job_without_seats_left_says_so() -> None:
-    assert picture(0, 0, 0, 0).sentence == "No seats. 0 people wait in line."
+    assert picture(0, 0, 0, 0).sentence == "No seats. Nobody waits in line."

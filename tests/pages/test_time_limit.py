@@ -16,7 +16,7 @@ from tests.support.history import History, page
 def test_a_page_that_takes_too_long_says_so_and_harms_nothing(
     viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch, room: str, tab: str
 ) -> None:
-    monkeypatch.setattr("pipeline.pages.time_limit.LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr("pipeline.pages.limits.LONGEST_SECONDS", 0.05)
     monkeypatch.setattr(f"pipeline.pages.{room}.own_job", slow)
 
     answer = viewer.get(page(past.job, f"{tab}/"))

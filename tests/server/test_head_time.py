@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.server import connections
+from pipeline.server import http_protocol
 from pipeline.server.http_protocol import HEAD_SECONDS
 from tests.server.hand_clock import HandClient, client_by_hand
 
@@ -43,7 +43,7 @@ def application() -> Application:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, application: Application) -> Iterator[HandClient]:
     """A connection to a server, by a clock that stands still."""
-    monkeypatch.setattr(connections, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(http_protocol, "LINGER_SECONDS", 0.2)
     with client_by_hand(application, keep_alive_seconds=KEEP_ALIVE_SECONDS) as client:
         yield client
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.models import WebServer
-from pipeline.server.heartbeats import Heart, record_heartbeats
+from pipeline.server.process import Heart, record_heartbeats
 from tests.support.server import serving
 from tests.support.waiting import eventually
 

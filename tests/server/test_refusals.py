@@ -14,8 +14,7 @@ from pipeline.api import problems
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType
 from pipeline.live import streams
 from pipeline.server import http_protocol, request_body
-from pipeline.server.connections import ConnectionLimits
-from pipeline.server.http_protocol import BoundedProtocol
+from pipeline.server.http_protocol import BoundedProtocol, ConnectionLimits
 from pipeline.server.refusals import refuse
 from pipeline.web.rate_limit import MOST_SUBJECTS, ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.database.server import DEFAULTS
+from pipeline.database.cluster import DEFAULTS
 from pipeline.server import gunicorn_config
 from pipeline.server.requests import NoThread, RequestThreads
 

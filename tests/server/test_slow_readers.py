@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.server import connections, wsgi
+from pipeline.server import http_protocol, wsgi
 from pipeline.server.wsgi import AnswerSpool, WSGIAdapter
 from tests.server.clients import connection
 from tests.server.in_process import adapter_of, serving_here
@@ -40,8 +40,8 @@ def reader(adapter: WSGIAdapter, request: bytes) -> Iterator[socket.socket]:
 
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(connections, "TAKING_SECONDS", TAKING_SECONDS)
-    monkeypatch.setattr(connections, "LINGER_SECONDS", LINGER_SECONDS)
+    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", TAKING_SECONDS)
+    monkeypatch.setattr(http_protocol, "LINGER_SECONDS", LINGER_SECONDS)
     yield
     assert AnswerSpool.bytes_of_all == 0
 
@@ -60,7 +60,7 @@ def test_a_pause_that_makes_a_thread_wait_too_long_cuts_the_answer_and_ends_the_
 ) -> None:
     monkeypatch.setattr(wsgi, "MOST_WAITING_BYTES", 1_000_000)
     monkeypatch.setattr(wsgi, "PATIENCE_SECONDS", 0.4)
-    monkeypatch.setattr(connections, "TAKING_SECONDS", 60.0)
+    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", 60.0)
     with reader(adapter_of(pieces), GET % 400) as client:
         eventually(lambda: AnswerSpool.bytes_of_all > 0)
         eventually(lambda: AnswerSpool.bytes_of_all == 0)
@@ -71,7 +71,7 @@ def test_a_pause_that_makes_a_thread_wait_too_long_cuts_the_answer_and_ends_the_
 
 
 def test_a_pause_within_bounds_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "TAKING_SECONDS", 30.0)
+    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", 30.0)
     with reader(adapter_of(pieces), GET % 100) as client:
         eventually(lambda: AnswerSpool.bytes_of_all > 0)
         time.sleep(3 * LINGER_SECONDS)
@@ -124,7 +124,7 @@ def test_a_large_answer_is_whole_though_its_request_is_left_unread(sends_on: boo
 def test_a_large_body_takes_no_room_while_its_answer_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "TAKING_SECONDS", 3_600.0)  # no other reason to free it
+    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", 3_600.0)  # no other reason to free it
     adapter = adapter_of(pieces)
     body = b"x" * 1_000_000
     head = f"POST /100 HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from pipeline.server import request_forms
+from pipeline.server import refusals
 from pipeline.server.http_protocol import BoundedProtocol
 from tests.server.ambiguous_requests import FAMILIES, Ambiguous, all_ambiguous, head, length
 from tests.server.in_process import adapter_of, serving_here
@@ -29,7 +29,7 @@ END = b"\r\n\r\n"
 def misunderstandings(case: Ambiguous, protocol: Callable[..., Any] = BoundedProtocol) -> list[str]:
     """Send a request to a site of its own; return what it took for something else."""
     site = Site()
-    with serving_here(request_forms.only_plain(adapter_of(site)), protocol=protocol) as port:
+    with serving_here(refusals.only_plain(adapter_of(site)), protocol=protocol) as port:
         statuses, has_ended = answers_of(port, replace(case, segments=(*case.segments, END)))
     wrong = [] if tuple(site.paths) == case.paths else [f"{case}: understood as {site.paths}"]
     return wrong + unfit_statuses(case, statuses, has_ended, accepted=200)
@@ -113,7 +113,7 @@ def test_an_answer_before_the_end_of_its_request_ends_the_connection(expected: b
     ids=["trailers", "requests sent ahead", "empty lines"],
 )
 def test_what_never_ends_takes_little_memory(endless: bytes) -> None:
-    with serving_here(request_forms.only_plain(adapter_of(Site()))) as port:
+    with serving_here(refusals.only_plain(adapter_of(Site()))) as port:
         answers_to(port, [head(method=b"GET")], count=1)  # what each first request loads
         tracemalloc.start()
         statuses, _, has_ended = answers_to(port, [endless], must_end=True)

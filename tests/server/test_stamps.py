@@ -196,6 +196,33 @@ def test_the_stamp_is_when_the_system_had_the_request_and_not_when_it_was_read()
     assert all(-0.02 < each - sent < 0.1 for each in late), "and not when they were read"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when data arrived")
+def test_data_that_is_read_late_counts_as_received_in_the_middle_of_its_tick() -> None:
+    with ExitStack() as open_ones:
+        listener = open_ones.enter_context(socket.create_server(("127.0.0.1", 0)))
+        client = open_ones.enter_context(socket.create_connection(listener.getsockname()))
+        server = open_ones.enter_context(listener.accept()[0])
+
+        class Transport(asyncio.BaseTransport):
+            def get_extra_info(self, name: str, default: Any = None) -> Any:
+                return server
+
+        early: list[float] = []
+        for number in range(200):
+            time.sleep(0.0003 * (number % 13))  # at any time of a tick
+            before = time.monotonic_ns()
+            client.send(b"x")
+            after = time.monotonic_ns()
+            time.sleep(0.012)
+            server.recv(1)
+            stamp = arrived_at(Transport())
+            early.append((before - stamp) / 1e6 if stamp < after else (after - stamp) / 1e6)
+
+    tick_ms = time.clock_getres(6) * 1e3
+    right = [each for each in early[20:] if abs(each) <= tick_ms / 2 + 0.5]
+    assert len(right) > 150, early
+
+
 def test_a_connection_that_tells_nothing_has_the_time_of_reading() -> None:
     ours, theirs = socket.socketpair()
 

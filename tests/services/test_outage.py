@@ -13,7 +13,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from pipeline.domain.states import EventType
-from pipeline.management.decay_worker import DecayWorker
+from pipeline.management.commands.run_decay import DecayWorker
 from pipeline.models import Application, Heartbeat
 from pipeline.services import outage
 from pipeline.services.outage import MOST_WAITS
@@ -141,7 +141,7 @@ def test_a_worker_that_survives_the_outage_gives_the_time_back_too(
     worker.step()
     stand_still(offered, DAY // 2)  # the machine sleeps
     awake = time.time() + DAY // 2
-    monkeypatch.setattr("pipeline.management.decay_worker.time.time", lambda: awake)
+    monkeypatch.setattr("pipeline.management.commands.run_decay.time.time", lambda: awake)
 
     worker.step()
     worker.close()

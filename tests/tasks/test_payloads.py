@@ -65,10 +65,16 @@ def test_a_payload_is_refused_exactly_if_the_validator_refuses_its_json(
 
 def test_an_ordinary_payload_does_not_need_the_validator() -> None:
     spec = spec_of({"type": "object", "properties": {"n": {"type": "integer"}}})
-    check_payload(spec, {"n": 1})
 
-    with patch.object(payloads, "json", None):
+    with patch.object(payloads, "json", None), patch.object(payloads, "_validator", None):
         assert check_payload(spec, {"n": 2, "other": [None]}).json == '{"n":2,"other":[null]}'
+
+
+def test_a_schema_of_unknown_types_is_left_to_the_validator() -> None:
+    spec = spec_of({"type": "object", "properties": {"n": {"type": "number of people"}}})
+
+    with pytest.raises(jsonschema.SchemaError):
+        check_payload(spec, {"n": 1})
 
 
 def test_many_are_the_same_as_each_alone() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tasks import retention
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
 from tasks.stats import (
@@ -18,6 +17,7 @@ from tasks.stats import (
     site_running,
     site_workers_alive,
 )
+from tasks.worker import chores
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add, ended_runs
 
@@ -41,7 +41,7 @@ def test_what_has_ended_is_kept_for_a_week_and_dead_letters_for_a_month() -> Non
     for status, days in [("SUCCEEDED", 7.1), ("CANCELLED", 8), ("DISCARDED", 8), ("DEAD", 30.1)]:
         ended(status, days)
 
-    assert retention.remove_batch() == 4
+    assert chores.remove_batch() == 4
 
     assert set(Task.objects.values_list("id", flat=True)) == kept
     assert set(TaskEvent.objects.values_list("task_id", flat=True)) == kept
@@ -51,7 +51,7 @@ def test_a_batch_is_not_larger_than_asked() -> None:
     for _ in range(5):
         ended("SUCCEEDED", 8)
 
-    assert [retention.remove_batch(batch=3) for _ in range(3)] == [3, 2, 0]
+    assert [chores.remove_batch(batch=3) for _ in range(3)] == [3, 2, 0]
 
 
 def test_the_numbers(claimer: Any) -> None:

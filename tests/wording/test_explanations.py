@@ -35,8 +35,8 @@ def test_the_rules_name_every_value_of_the_policy() -> None:
 
     assert "3 applicants at a time" in said
     assert "has 1 day and 6 hours to confirm it" in said
-    assert "to the back of the line, and the next 2 people who join pass you" in said
-    assert "after a second miss, 4 people pass you" in said
+    assert "to the back of the line, behind even the next 2 people to join" in said
+    assert "after a second miss, behind the next 4, and so on" in said
     assert "After three missed deadlines you are still in line" in said
     assert "for 1 minute and 30 seconds" in said
 
@@ -52,7 +52,7 @@ def test_the_rules_say_who_can_get_ahead() -> None:
 
 def test_the_rules_of_the_edges() -> None:
     assert "One applicant at a time" in rules(1)
-    assert "the next person who joins passes you" in rules(penalty_places=1)
+    assert "behind even the next person to join" in rules(penalty_places=1)
     assert "you go to the back of the line." in rules(penalty_places=0)
     assert "However many deadlines you miss" in rules(max_decays=None)
     assert "The first missed deadline ends" in rules(max_decays=0)
@@ -70,7 +70,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
 @pytest.mark.parametrize(
     ("misses", "policy", "words"),
     [
-        (0, Policy(), "to the back of the line, and the next person who joins passes you"),
+        (0, Policy(), "to the back of the line, behind even the next person to join"),
         (
             0,
             Policy(),

@@ -12,8 +12,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.addresses import checked_address
-from applicants.names import checked_name
-from applicants.texts import plain_text
+from applicants.texts import checked_name, plain_text
 from pipeline.api.parameters import parse_moment
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,

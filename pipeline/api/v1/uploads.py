@@ -75,7 +75,7 @@ def holder_of_caller(caller: Caller) -> bytes:
     raise PermissionDenied("Only a company or an applicant can upload files.")
 
 
-class UploadIn(Shape):
+class AnnouncedUploadIn(Shape):
     """A file to come: for which job, its name and its length."""
 
     job_id = serializers.UUIDField()
@@ -92,7 +92,7 @@ class UploadFormIn(Shape):
     file = serializers.FileField(allow_empty_file=True)
 
 
-class AttachIn(Shape):
+class AddedFilesIn(Shape):
     """Uploads to add to an application."""
 
     upload_ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=20)
@@ -188,7 +188,7 @@ class Uploads(Endpoint):
         Action.UPLOAD,
         FileOut,
         status=201,
-        takes=(UploadIn,),
+        takes=(AnnouncedUploadIn,),
         bodies={FORM: _FORM_BODY},
         refuses=(FILES_FULL, FILE_NOT_ACCEPTED),
         headers=("Location",),
@@ -201,7 +201,7 @@ class Uploads(Endpoint):
         caller = caller_of(request)
         authorize(caller, Action.UPLOAD)
         throttles.check(request, "upload", caller.log_name)
-        given = read_body(request, UploadFormIn if _is_form(request) else UploadIn)
+        given = read_body(request, UploadFormIn if _is_form(request) else AnnouncedUploadIn)
         job = visible_job(caller, given["job_id"])
         if isinstance(caller, CompanyCaller) and not represents_company(caller, job.company_id):
             raise JobNotFound
@@ -290,7 +290,7 @@ class ApplicationFiles(Endpoint):
         Tag.APPLICATIONS,
         Action.CHANGE_FILES,
         FilesOut,
-        takes=(AttachIn,),
+        takes=(AddedFilesIn,),
         refuses=(UPLOAD_EXPIRED, FILE_NOT_ACCEPTED, INVALID_TRANSITION, LIMIT_REACHED),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
@@ -299,7 +299,7 @@ class ApplicationFiles(Endpoint):
         facts = visible_application(caller, application_id)
         authorize(caller, Action.CHANGE_FILES)
         uploads.attach_later(
-            read_body(request, AttachIn)["upload_ids"],
+            read_body(request, AddedFilesIn)["upload_ids"],
             application_id=facts.id,
             question_id=None,
             holder=holder_of_caller(caller),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from applicants.addresses import normal_address
 from applicants.models import NAME_LENGTH
-from applicants.names import checked_name
+from applicants.texts import checked_name
 from pipeline.files.imports.columns import has_several_addresses
 from pipeline.models import EXTERNAL_ID_LENGTH
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
-from applicants.names import cleaned_name
+from applicants.texts import cleaned_name
 from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound, JobNotOpen, StoredFileNotFound
 from pipeline.domain.states import Actor

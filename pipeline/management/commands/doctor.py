@@ -10,12 +10,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.doctor import (
-    activity_findings,
-    anchor_findings,
-    archive_findings,
     attachment_findings,
     database_findings,
-    machine_findings,
+    log_findings,
     site_findings,
     work_findings,
 )
@@ -27,12 +24,12 @@ Check = Callable[[], Iterable[Finding]]
 
 ALWAYS: dict[str, Check] = {
     "settings": site_findings.check_settings,
-    "secrets": machine_findings.check_secrets,
-    "static files": machine_findings.check_static_files,
-    "time zones": machine_findings.check_time_zones,
-    "disk": machine_findings.check_disks,
+    "secrets": site_findings.check_secrets,
+    "static files": site_findings.check_static_files,
+    "time zones": site_findings.check_time_zones,
+    "disk": site_findings.check_disks,
     "attachments": attachment_findings.check_storage,
-    "anchors": anchor_findings.check_file,
+    "anchors": log_findings.check_anchor_file,
 }
 # Left out if the database cannot be reached.
 IN_DATABASE: dict[str, Check] = {
@@ -50,13 +47,13 @@ IN_TABLES: dict[str, Check] = {
     "workers": work_findings.check_workers,
     "line": work_findings.check_settlement,
     "tasks": work_findings.check_tasks,
-    "anchors": anchor_findings.check,  # in the place of the one above
-    "archive": archive_findings.check,
+    "anchors": log_findings.check_anchors,  # in the place of the one above
+    "archive": log_findings.check_archive,
     "scanner": attachment_findings.check_scanner,
     "devices": site_findings.check_devices,
     "receipts": site_findings.check_receipt_keys,
     "web servers": work_findings.check_web_servers,
-    **activity_findings.CHECKS,
+    **database_findings.ACTIVITY_CHECKS,
 }
 CAN_BE_SKIPPED = list(dict.fromkeys([*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]))
 

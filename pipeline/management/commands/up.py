@@ -23,8 +23,7 @@ from pipeline.database.errors import ClusterError
 from pipeline.management import keep_up
 from pipeline.management.demo import seed
 from pipeline.management.demo.seed import Demo
-from pipeline.management.keep_up import HOST, Plan
-from pipeline.management.supervisor import Program, install_stop_handler
+from pipeline.management.keep_up import HOST, Plan, Program, install_stop_handler
 from pipeline.web import addresses
 from tasks.advisory_locks import PREPARE_DATABASE
 

@@ -29,8 +29,9 @@ from pipeline.attachments.uploads import holder_of
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.figures import forecast
 from pipeline.line.write import unregister_follow_up
-from pipeline.management.demo import contests
+from pipeline.management.demo import records
 from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
@@ -80,6 +81,19 @@ class Demo:
     password: str
 
 
+@contextmanager
+def unlogged_decisions() -> Iterator[None]:
+    """Keep what nobody really did out of the security log."""
+    security = logging.getLogger("security")
+    level = security.level
+    security.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        security.setLevel(level)
+
+
+@unlogged_decisions()
 def create_missing() -> Demo:
     """Create the missing parts of the demo. Existing parts keep people's changes."""
     is_new = _seeded_company(COMPANIES[0]) is None
@@ -91,6 +105,8 @@ def create_missing() -> Demo:
     if is_new:
         start_failing_task(company.id, staff_id)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
+    if is_new:
+        forecast.update_statements()  # or the pages would know none until its task has run
     key, password = _seeded_api_key(company), _seeded_password(company)
     return Demo(company.id, moving, story, key, password)
 
@@ -160,7 +176,7 @@ def plan_extras(acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[st
         values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
         rigger.plan_at(days_ago, import_people, **values)
     plan_reports(acts, shipwright)
-    contests.plan(shipwright)
+    records.plan_contests(shipwright)
     changes = [each[0] for job in COMPANIES[0].jobs for each in job.capacities]
     stops = [job.stopped for job in COMPANIES[0].jobs if job.stopped is not None]
     PastWebhooks(acts, shipwright.company_id, [*changes, *stops])
@@ -180,16 +196,12 @@ def random_names() -> Iterator[str]:
 
 @contextmanager
 def silenced_emails() -> Iterator[None]:
-    """Derive no emails, and log no decisions: neither happened at the stated time."""
-    security = logging.getLogger("security")
-    level = security.level
-    security.setLevel(logging.WARNING)
+    """Derive no emails: nothing happened at the stated time."""
     unregister_follow_up(email_tasks)
     try:
         yield
     finally:
         outbox.start()
-        security.setLevel(level)
 
 
 def create_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:

@@ -1,12 +1,15 @@
-"""One application of the signed-in applicant: its state, confirming and withdrawing."""
+"""One application of the signed-in applicant: its state, and what its owner can do."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -14,16 +17,26 @@ from django.views.decorators.http import require_http_methods, require_safe
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.attachments.reads import attachments_cache_tag, read_attachments
+from pipeline.domain.contests import TEXT_LENGTH
+from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
+from pipeline.mail.links import LinkedOffer, read_offer_token
+from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
 from pipeline.pages.applicant import application_card
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.applicant.my_files import FilesForm
 from pipeline.pages.error_messages import attempt
+from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import my_last_events, read_application
+from pipeline.selectors.applications import (
+    SeenApplication,
+    my_current_offer,
+    my_last_events,
+    read_application,
+)
 from pipeline.selectors.emails import emails_cache_tag, read_newest_emails
 from pipeline.selectors.jobs import planned_seats_cache_tag, read_job, read_seat_plans
 from pipeline.selectors.review import (
@@ -33,6 +46,7 @@ from pipeline.selectors.review import (
     read_application_contests,
 )
 from pipeline.selectors.timelines import last_position_change
+from pipeline.services.contests import contest
 from pipeline.services.jobs import rename
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
@@ -218,3 +232,91 @@ def _seat_consequence(job: Job) -> str:
         "If you withdraw, the seat is immediately offered to the first person in line who can "
         "take one."
     )
+
+
+# The deadline of an applicant's offer as a file for their calendar.
+
+
+@require_safe
+@for_applicants
+def download_deadline(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Return the same entry as in the emails about the offer; without an offer, go back."""
+    _, seen = own_application(request, application_id)
+    seq = my_current_offer(application_id)
+    found = None if seq is None else _calendar_answer(seen, LinkedOffer(application_id, seq))
+    return found or redirect("my_application", application_id)
+
+
+@require_safe
+def download_linked_deadline(request: HttpRequest, token: str) -> HttpResponse:
+    """Return the same through an offer's emailed link; if the offer is over, open its page."""
+    offer, found = read_offer_token(token), None
+    if offer is not None and my_current_offer(offer.application_id) == offer.seq:
+        with suppress(ApplicationNotFound):
+            found = _calendar_answer(read_application(offer.application_id), offer)
+    return found or redirect("confirm_offer", token)
+
+
+def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse | None:
+    deadline = seen.application.acknowledge_by
+    if deadline is None or deadline <= seen.now:
+        return None
+    title = read_job(seen.application.job_id).posting.title
+    text = rendered_calendar_entry(
+        f"Your turn: confirm your seat for “{title}”",
+        CalendarNote(sequence=int(seen.application.deadline_extended)),
+        offer=offer,
+        deadline=deadline,
+        now=seen.now,
+    )
+    response = HttpResponse(text, content_type="text/calendar; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="deadline.ics"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+# Page on which an applicant asks the company to look again at how an application ended.
+
+
+ASKED = "Sent. The company will look again, and we will email you its answer."
+NOT_NOW = "You cannot ask the company to look again at this application."
+
+
+class ContestForm(PlainForm):
+    """Form for information that the company should have when it looks again."""
+
+    text = LinesField(
+        label="What should the company know?",
+        max_length=TEXT_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text="Say what is wrong, or what the company could not know. Only the company and you"
+        f" can read this. At most {TEXT_LENGTH:,} characters.",
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_signed_in_applicants
+def ask_to_look_again(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show the form; on POST, send the text to the company."""
+    person, seen = own_application(request, application_id)
+    contests = read_application_contests(application_id)
+    until = contest_deadline(seen.application, contests, seen.now)
+    if until is None:
+        messages.info(request, NOT_NOW)
+        return redirect("my_application", application_id)
+    form = ContestForm(request.POST or None)
+    if form.is_valid():
+        actor, text = Actor(ActorKind.APPLICANT, person.id), form.cleaned_data["text"]
+        attempt(
+            request,
+            lambda: contest(application_id=application_id, text=text, actor=actor),
+            done=ASKED,
+        )
+        return redirect("my_application", application_id)
+    context = {
+        "card": ApplicationCard.of(seen, read_job(seen.application.job_id)),
+        "form": form,
+        "until": until,
+        "days": settings.CONTEST_DAYS,
+    }
+    return render(request, "applicant/contest.html", context, status=422 if form.errors else 200)

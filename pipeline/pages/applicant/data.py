@@ -30,13 +30,12 @@ from pipeline.domain.verbs import DECLARED, TAKEN_BACK
 from pipeline.figures.series import MOST_EVENTS, PositionStep, read_position_history
 from pipeline.files.exports import formatted_pieces
 from pipeline.line import removed_logs
-from pipeline.pages import rate_limits
+from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.charts import Chart, ChartTick, count_ticks, stepped_line, time_ticks
-from pipeline.pages.noted_event import NotedEventForm
-from pipeline.pages.rate_limits import TooOften
-from pipeline.pages.time_limit import time_limited
+from pipeline.pages.forms import NotedEventForm
+from pipeline.pages.limits import TooOften, time_limited
 from pipeline.privacy import my_data
 from pipeline.privacy.erase import erase_person, find_import_rows
 from pipeline.selectors.applications import read_application
@@ -246,7 +245,7 @@ def download_receipt_log(request: HttpRequest, application_id: UUID) -> HttpResp
     given = request.GET.get("after", "")
     after = int(given) if given.isascii() and given.isdecimal() and len(given) < 12 else 0
     try:
-        rate_limits.count_request(request, "verify", f"applicant {person.id}")
+        limits.count_request(request, "verify", f"applicant {person.id}")
     except TooOften as error:
         context = {"card": _receipt_card(application_id), "refusal": str(error)}
         return render(request, "applicant/my_receipt.html", context, status=429)
@@ -269,7 +268,7 @@ def _issue_receipt(
     person, _ = own_application(request, application_id)
     card = _receipt_card(application_id)
     try:
-        rate_limits.count_request(request, "verify", f"applicant {person.id}")
+        limits.count_request(request, "verify", f"applicant {person.id}")
         return card, issue_receipt(application_id), "", 200
     except TooOften as error:
         return card, {}, str(error), 429
@@ -303,7 +302,7 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
     verdict, status, busy = None, 422 if form.is_bound else 200, ""
     if form.is_valid():
         try:
-            rate_limits.count_request(request, "verify", f"applicant {person.id}")
+            limits.count_request(request, "verify", f"applicant {person.id}")
             verdict, status = verify_job(card.job.id, noted=form.noted, in_turn=True), 200
         except TooOften as error:
             busy, status = str(error), 429

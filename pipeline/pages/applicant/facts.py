@@ -1,22 +1,29 @@
-"""Public page of facts about a job's line, without personal data."""
+"""Public facts about a job's line: a page, and a box for the company's own site."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
+from csp.constants import NONE, SELF
+from csp.decorators import csp
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_cookie
 
 from jobs.models import JobStatus
 from pipeline.domain.contests import ContestReason
+from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Reason
 from pipeline.figures.forecast import read_prospects
 from pipeline.figures.job import FEWEST_SHOWN, read_public_facts
 from pipeline.pages import draws
 from pipeline.pages.access import public_job
+from pipeline.selectors.jobs import read_job
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.explanations import explain_line
@@ -55,3 +62,34 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "given_back": back,
     }
     return render(request, "applicant/facts.html", context)
+
+
+# Public box about a job, for an iframe on the company's own site.
+
+
+# The box has only a stylesheet, links and pictures of ours, and any site may show it.
+_OF_A_BOX = {
+    "default-src": [NONE],
+    "style-src": [SELF],
+    "img-src": [SELF],
+    "base-uri": [NONE],
+    "form-action": [NONE],
+    "frame-ancestors": ["*"],
+}
+
+
+@csp(_OF_A_BOX)  # type: ignore[arg-type]  # its type allows no further arguments
+@require_safe
+@cache_control(public=True, max_age=MINUTE_SECONDS)
+def show_box(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show a public job's seats, its line and the link to apply. Raises JobNotFound.
+
+    Everyone gets the same box: it reads no session and sets no cookie.
+    """
+    job = read_job(job_id)
+    if job.status == JobStatus.DRAFT or job.is_test:
+        raise JobNotFound
+    link = f"{settings.SITE_URL}{reverse('opening', args=[job.id])}"
+    response = HttpResponse(render_to_string("applicant/embed.html", {"job": job, "link": link}))
+    response["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response

@@ -1,4 +1,4 @@
-"""The list of open jobs, and the page of one job with its form to apply."""
+"""The list of open jobs, and the page of one job, where people apply."""
 
 from __future__ import annotations
 
@@ -9,18 +9,31 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.utils.timezone import get_current_timezone_name
+from django.views.decorators.http import require_POST, require_safe
 
+from applicants import browser
+from applicants.browser import remember_address
+from applicants.codes import Requester
 from applicants.forms import ApplyForm, NameForm
+from applicants.models import Applicant
+from applicants.people import remember_time_zone
 from jobs.models import Job, JobStatus
+from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
+from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.figures.forecast import read_prospects
 from pipeline.models import PlannedSeats
-from pipeline.pages import draws
-from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.pages import draws, limits
+from pipeline.pages.access import current_applicant, current_member, current_memberships, public_job
+from pipeline.pages.applicant.sign_in import JOB
+from pipeline.pages.error_messages import explain_refusal
+from pipeline.pages.limits import TooOften
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import find_live, my_latest_name
@@ -28,10 +41,15 @@ from pipeline.selectors.jobs import (
     NOTHING_YET,
     RecentFacts,
     planned_seats_cache_tag,
+    read_job_facts,
     read_open_jobs,
     read_seat_plans,
     recent_waits,
 )
+from pipeline.services.joining import apply as join_line
+from pipeline.services.joining import apply_unverified
+from pipeline.web.addresses import client_site
+from pipeline.wording.events import WELCOMES
 from pipeline.wording.explanations import explain_line
 from pipeline.wording.status import NOT_KNOWN, describe_prospect
 
@@ -161,3 +179,62 @@ def _prospect_text(job: Job) -> str:
 def _search_url(search: str, after: UUID | None = None) -> str:
     query = {name: value for name, value in (("q", search), ("after", after)) if value}
     return f"{reverse('openings')}?{urlencode(query)}" if query else reverse("openings")
+
+
+# Page to apply to a job, directly when signed in, otherwise with a code by email.
+
+
+@require_POST
+def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
+    """Add the person who submits the form to the job's line."""
+    job, person = public_job(request, job_id), current_applicant(request)
+    form = application_form(request, request.POST)
+    if job.is_test:
+        messages.error(request, "In test mode, add people on the job’s page or with a test key.")
+        return redirect("opening", job_id)
+    if person is None and current_member(request):
+        messages.error(request, "To apply yourself, sign out of the company first.")
+        return redirect("opening", job_id)
+    if not form.is_valid():
+        return render_page(request, job, form, status=422)
+    if person:
+        return _submit_signed_in(request, job, person, form.cleaned_data["name"])
+    # From here on the response is the same for every address, known or not.
+    name, address, handle = (
+        form.cleaned_data["name"],
+        form.cleaned_data["email"],
+        browser.new_handle(),
+    )
+    try:
+        limits.count_request(request, "anonymous_apply")
+        limits.count_code(request, address)
+        requester = Requester(handle, client_site(request))
+        apply_unverified(job=read_job_facts(job.id), name=name, email=address, requester=requester)
+    except (JobNotOpen, DrawFull) as error:
+        messages.error(request, explain_refusal(error))
+        return redirect("opening", job_id)
+    except TooOften as refused:
+        form.add_error(None, str(refused))
+        response = render_page(request, job, form, status=429)
+        response["Retry-After"] = refused.wait_seconds
+        return response
+    response = redirect("enter_code")
+    remember_address(response, address, handle=handle, after=f"{JOB}{job.id}")
+    return response
+
+
+def _submit_signed_in(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
+    actor = Actor(ActorKind.APPLICANT, person.id)
+    if person.time_zone != (zone := get_current_timezone_name()):
+        remember_time_zone(person.id, zone)  # before the email about it is written
+    try:
+        created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
+    except AlreadyApplied:
+        messages.info(request, "You have already applied to this job. This is your application.")
+        earlier = find_live(person.id, job.id)
+        return redirect("my_application", earlier) if earlier else redirect("dashboard")
+    except (AlreadyDecided, DrawFull, JobNotOpen) as error:
+        messages.error(request, explain_refusal(error))
+        return redirect("opening", job.id)
+    messages.success(request, WELCOMES[Status(created.status)])
+    return redirect("my_application", created.id)

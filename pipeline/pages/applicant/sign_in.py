@@ -18,12 +18,12 @@ from applicants import browser, codes
 from applicants.codes import LIFETIME, Requester
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.preferences import remember_time_zone
+from applicants.people import remember_time_zone
 from applicants.sign_in import CodeRefused, prove_address
 from pipeline.domain.errors import JobNotFound
-from pipeline.pages import rate_limits
+from pipeline.pages import limits
 from pipeline.pages.access import current_applicant
-from pipeline.pages.rate_limits import TooOften
+from pipeline.pages.limits import TooOften
 from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
 from pipeline.services.joining import verify_applications
@@ -83,7 +83,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _render_code(request, form, kept, status=422)
     try:
-        rate_limits.count_request(request, "code_try")
+        limits.count_request(request, "code_try")
         person = prove_address(email=email, code=form.cleaned_data["code"], requester=handle)
     except TooOften as refused:
         form.add_error(None, str(refused))
@@ -165,8 +165,8 @@ def _resend_code(request: HttpRequest, kept: browser.Proving) -> HttpResponse:
 
 
 def _limit_codes(request: HttpRequest, address: str) -> None:
-    rate_limits.count_request(request, "code_request")
-    rate_limits.count_code(request, address)
+    limits.count_request(request, "code_request")
+    limits.count_code(request, address)
 
 
 def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:

@@ -22,7 +22,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from applicants.names import checked_name
+from applicants.texts import checked_name
 from jobs.models import Job
 from pipeline.domain.permissions import Action
 from pipeline.files.exports import TYPES, formatted_csv_lines, formatted_name, formatted_pieces
@@ -37,7 +37,7 @@ from pipeline.pages.company.application_filters import (
     STATE_CHOICES,
     ListedFilters,
 )
-from pipeline.pages.time_limit import time_limited
+from pipeline.pages.limits import time_limited
 from pipeline.review.decisions import MOST_PEOPLE
 from pipeline.selectors import job_applications
 from pipeline.selectors.applications import SeenApplication

@@ -16,13 +16,12 @@ from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.figures.series import Series, read_series
 from pipeline.line.removed_logs import removal_time
-from pipeline.pages import occupancy_chart, page_urls
+from pipeline.pages import charts, page_urls
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import decisions
 from pipeline.pages.company.consequences import describe_added_seat, describe_promotion
 from pipeline.pages.company.jobs import REFRESH_SECONDS
-from pipeline.pages.company.seat_bar import SeatBar
-from pipeline.pages.line_picture import LinePicture
+from pipeline.pages.line_picture import LinePicture, SeatBar
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import BEFORE_THE_FIRST
 from pipeline.selectors.board import (
@@ -195,7 +194,7 @@ def last_day_chart(job: Job) -> dict[str, Any]:
         return {}
     zone = timezone.get_current_timezone()
     as_of = f"As of {series.end.astimezone(zone):%H:%M:%S}"
-    chart = occupancy_chart.draw(series.points, series.start, series.end, zone, as_of=as_of)
+    chart = charts.draw_occupancy(series.points, series.start, series.end, zone, as_of=as_of)
     return {"occupancy": chart, "is_new_job": job.opened_at > series.end - CHART_SPAN}
 
 

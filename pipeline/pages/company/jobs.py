@@ -1,20 +1,26 @@
-"""Pages that list a company's jobs and create one."""
+"""Pages that list a company's jobs, create one, and share its link."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
+from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.timezone import get_current_timezone_name
+from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
 from pipeline.models import JobTemplate
-from pipeline.pages import draws, page_urls
+from pipeline.pages import draws, page_urls, qr_code
 from pipeline.pages.access import (
     current_member,
     for_members,
@@ -22,11 +28,11 @@ from pipeline.pages.access import (
     own_job,
     require_permission,
 )
-from pipeline.pages.company import contests, forms, job_templates, short_window
+from pipeline.pages.company import contests, forms, job_templates, rule_groups
 from pipeline.pages.company.rule_groups import build_rule_groups
-from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
+from pipeline.pages.line_picture import SeatBar
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.board import overview_rows, read_decay_worker
 from pipeline.selectors.jobs import read_company_jobs
@@ -136,7 +142,7 @@ def new(request: HttpRequest) -> HttpResponse:
     messages.success(
         request, f"“{isolated(form.cleaned_data['title'])}” was created. It is {state}."
     )
-    short_window.warn(request, form.policy())
+    rule_groups.warn_of_short_window(request, form.policy())
     return redirect("board", job_id=job_id)
 
 
@@ -181,6 +187,51 @@ def _render_new(
         if policy and capacity
         else [],
         "previewed": "preview" in request.POST,
-        **short_window.warning_context(policy),
+        **rule_groups.short_window_context(policy),
     }
     return render(request, "company/new_job.html", context, status=status)
+
+
+# Share a job: its link, a QR code for paper, and a box for the company's own site.
+
+
+BOX_PIXELS = 480, 240  # greatest width and height of the embedded box
+
+
+@for_members()
+@require_safe
+def share(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show the ways to point people to a job."""
+    _, job = own_job(request, job_id)
+    link, title = _public_link(job), escape(f"Apply: {job.posting.title}, {job.company.name}")
+    box = f"{settings.SITE_URL}{reverse('job_embed', args=[job.id])}"
+    width, height = BOX_PIXELS
+    context = {
+        "job": job,
+        "link": link,
+        "qr": qr_code.draw_inline(link, f"QR code of {link}"),
+        "box_url": box,
+        "box": (
+            f'<iframe src="{escape(box)}" title="{title}" loading="lazy" height="{height}"\n'
+            f'  style="width: 100%; max-width: {width}px; border: 0"></iframe>'
+        ),
+        "plain": f'<a href="{escape(link)}">{title}</a>',
+        "is_public": job.status != JobStatus.DRAFT and not job.is_test,
+    }
+    return render(request, "company/share.html", context)
+
+
+@for_members()
+@require_safe
+def download_qr_code(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Return the QR code of a job's link as a file, for posters and flyers."""
+    _, job = own_job(request, job_id)
+    link = _public_link(job)
+    drawn = qr_code.draw_file(link, f"{job.posting.title}: {link}")
+    name = slugify(job.posting.title)[:60] or "job"
+    headers = {"Content-Disposition": f'attachment; filename="{name}-qr.svg"'}
+    return HttpResponse(drawn, content_type="image/svg+xml", headers=headers)
+
+
+def _public_link(job: Job) -> str:
+    return f"{settings.SITE_URL}{reverse('opening', args=[job.id])}"

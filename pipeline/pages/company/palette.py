@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_permission
-from pipeline.pages.time_limit import time_limited
+from pipeline.pages.limits import time_limited
 from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.people import search_names
 

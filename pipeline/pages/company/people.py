@@ -15,7 +15,7 @@ from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.pages import event_rows, page_urls
 from pipeline.pages.access import Member, current_member, for_members, require_permission
-from pipeline.pages.time_limit import time_limited
+from pipeline.pages.limits import time_limited
 from pipeline.selectors import applications
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pages import encode_cursor

@@ -1,20 +1,22 @@
-"""Settings page of a job: posting and policy."""
+"""Settings page of a job: posting, policy, and how long personal data is kept."""
 
 from __future__ import annotations
 
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
-from jobs.models import Job, JobStatus
+from jobs.models import Job, JobStatus, Retention
 from pipeline.domain.errors import DrawRefused, IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
 from pipeline.pages import draws
 from pipeline.pages.access import Member, for_members, own_job, require_permission
-from pipeline.pages.company import retention, short_window
+from pipeline.pages.company import rule_groups
 from pipeline.pages.company.forms import (
     DraftSettingsForm,
     PolicyForm,
@@ -25,6 +27,8 @@ from pipeline.pages.company.forms import (
 )
 from pipeline.pages.company.rule_groups import build_rule_groups
 from pipeline.pages.error_messages import explain_refusal
+from pipeline.pages.forms import PlainForm
+from pipeline.privacy import retention
 from pipeline.selectors.jobs import read_job
 from pipeline.services.jobs import JobChanges, Version, update_job
 from pipeline.wording.events import reason_word_choices
@@ -89,7 +93,7 @@ def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> 
         )
     messages.success(request, done)
     if isinstance(form, SettingsForm):
-        short_window.warn(request, form.policy())
+        rule_groups.warn_of_short_window(request, form.policy())
     return redirect("job_settings", job_id=job.id)
 
 
@@ -152,10 +156,10 @@ def _render(
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
-        "retention": retention.build_form(job),
+        "retention": retention_form(job),
         "quiet": explained_quiet_hours(job.policy),
         "may_keep": member.may(Action.MANAGE_TEAM),
-        **short_window.warning_context(job.policy),
+        **rule_groups.short_window_context(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)
 
@@ -176,3 +180,45 @@ def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]
+
+
+# Retention of a job's personal data: the number of days, and a legal hold.
+
+
+LEAST_DAYS, MOST_DAYS = Retention.LEAST_DAYS, Retention.MOST_DAYS
+
+
+class RetentionForm(PlainForm):
+    """Form for the number of days and the legal hold."""
+
+    keep_days = forms.IntegerField(
+        min_value=LEAST_DAYS,
+        max_value=MOST_DAYS,
+        label="Days to keep personal data",
+        help_text=f"After an application has ended: {LEAST_DAYS} to {MOST_DAYS:,} days. Then the"
+        " name, the email address and your note are erased. The log stays.",
+    )
+    legal_hold = forms.BooleanField(
+        required=False,
+        label="Legal hold: keep everything until this is switched off",
+    )
+
+
+def retention_form(job: Job) -> RetentionForm:
+    """Return the form with the job's current values."""
+    kept = Retention.objects.filter(job=job).first() or Retention(job=job)
+    return RetentionForm(initial={"keep_days": kept.keep_days, "legal_hold": kept.legal_hold})
+
+
+@require_POST
+@for_members()
+def save_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Save a job's retention, even of a closed job. Owners only."""
+    _, job = own_job(request, job_id, Action.MANAGE_TEAM)
+    form = RetentionForm(request.POST)
+    if form.is_valid():
+        retention.set_period(job_id=job.id, **form.cleaned_data)
+        messages.success(request, "Saved. The change takes effect tonight.")
+    else:
+        messages.error(request, f"Enter {LEAST_DAYS} to {MOST_DAYS:,} days. Nothing was changed.")
+    return redirect("job_settings", job_id=job.id)

@@ -15,13 +15,8 @@ from pipeline.pages.company import (
     jobs,
     palette,
     people,
-    planned_seats,
-    reinstatement,
-    retention,
     settings,
-    share,
 )
-from pipeline.pages.company import decisions as bulk_decisions
 
 urlpatterns = [
     path("company/", jobs.index, name="company_jobs"),
@@ -60,18 +55,18 @@ urlpatterns = [
     path("company/jobs/<uuid:job_id>/capacity/", job_actions.change_capacity, name="job_capacity"),
     path(
         "company/jobs/<uuid:job_id>/planned-seats/",
-        planned_seats.show,
+        job_actions.show_planned_seats,
         name="planned_seats",
     ),
     path(
         "company/jobs/<uuid:job_id>/planned-seats/<uuid:planned_id>/cancel/",
-        planned_seats.cancel,
+        job_actions.cancel_planned_seats,
         name="cancel_planned_seats",
     ),
-    path("company/jobs/<uuid:job_id>/decide/", bulk_decisions.decide_many, name="decide_many"),
+    path("company/jobs/<uuid:job_id>/decide/", decisions.decide_many, name="decide_many"),
     path(
         "company/jobs/<uuid:job_id>/decisions/<uuid:decision_id>/",
-        bulk_decisions.show_bulk,
+        decisions.show_bulk,
         name="decision",
     ),
     path(
@@ -80,9 +75,9 @@ urlpatterns = [
         name="undo_decision",
     ),
     path("company/jobs/<uuid:job_id>/add/", job_actions.add_person, name="add_person"),
-    path("company/jobs/<uuid:job_id>/retention/", retention.save, name="job_retention"),
-    path("company/jobs/<uuid:job_id>/share/", share.show, name="share_job"),
-    path("company/jobs/<uuid:job_id>/share/qr.svg", share.download_qr_code, name="qr_code"),
+    path("company/jobs/<uuid:job_id>/retention/", settings.save_retention, name="job_retention"),
+    path("company/jobs/<uuid:job_id>/share/", jobs.share, name="share_job"),
+    path("company/jobs/<uuid:job_id>/share/qr.svg", jobs.download_qr_code, name="qr_code"),
     path("company/job-templates/", job_templates.index, name="job_templates"),
     path(
         "company/job-templates/<uuid:template_id>/",
@@ -117,7 +112,7 @@ urlpatterns = [
     ),
     path(
         "company/applications/<uuid:application_id>/reinstate/",
-        reinstatement.reinstate_application,
+        application.reinstate_application,
         name="reinstate",
     ),
     path(

@@ -1,8 +1,9 @@
-"""Page with a job's charts and numbers."""
+"""Pages of figures: a job's charts and numbers, and the ledger of idle seats."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -10,13 +11,14 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from pipeline.domain.permissions import Action
 from pipeline.figures import idle_seats
-from pipeline.figures.idle_seats import USUAL_WEEKS
+from pipeline.figures.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats
 from pipeline.figures.job import read_totals
 from pipeline.figures.series import MOST_EVENTS, read_series
-from pipeline.pages import occupancy_chart
-from pipeline.pages.access import for_members, own_job
-from pipeline.pages.figures.idle_seats import build_ledger_context
+from pipeline.pages import charts
+from pipeline.pages.access import current_member, for_members, own_job, require_permission
+from pipeline.pages.charts import Chart, ChartBar, ChartTick, count_ticks
 from pipeline.pages.figures.job_charts import (
     draw_answers,
     draw_hours,
@@ -24,7 +26,7 @@ from pipeline.pages.figures.job_charts import (
     draw_waits,
     wait_groups,
 )
-from pipeline.pages.time_limit import time_limited
+from pipeline.pages.limits import time_limited
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
     "24h": ("24 hours", timedelta(hours=24)),
@@ -64,7 +66,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f}%",
-        "occupancy": occupancy_chart.draw(series.points, series.start, series.end, zone),
+        "occupancy": charts.draw_occupancy(series.points, series.start, series.end, zone),
         "answers": draw_answers(series, job.policy),
         # For each tenth of the confirmations, the seconds within which they arrived.
         "answer_rows": [(n * 2, series.answers[n]) for n in range(5, 51, 5) if series.answers],
@@ -76,3 +78,74 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "seat_bar": bar,
     }
     return render(request, "figures/figures.html", context)
+
+
+# Ledger of idle seats on pages: the company's page, chart and rows for it and for a job.
+
+
+# Classes and labels of the causes, in the order of the columns.
+CAUSES = {
+    "missed": "Not answered",
+    "cooldown": "Cool-downs and “not now”",
+    "nobody": "Nobody waiting",
+    "paused": "Paused",
+}
+GROUP_SHARE = 0.72  # share of a week's place that its bars fill
+_HOUR = 3_600
+
+
+@require_safe
+@for_members()
+@time_limited
+def show_idle_seats(request: HttpRequest) -> HttpResponse:
+    """Show the seat time that the company's jobs lost, by week and by job."""
+    member = require_permission(current_member(request), Action.READ_COMPANY)
+    zone = timezone.get_current_timezone_name()
+    found = idle_seats.read_company(member.company.id, weeks=USUAL_WEEKS, zone=zone)
+    context = {
+        **build_ledger_context(found),
+        "member": member,
+        "most_jobs": MOST_JOBS,
+        "idle_jobs": sorted(found.jobs, key=lambda row: row[1].lost, reverse=True),
+    }
+    return render(request, "figures/idle_seats.html", context)
+
+
+def build_ledger_context(found: IdleSeats) -> dict[str, Any]:
+    """Return the context of the ledger's chart and table."""
+    return {"idle": found, "idle_causes": CAUSES, "idle_chart": _draw_idle_hours(found)}
+
+
+def _draw_idle_hours(found: IdleSeats) -> Chart | None:
+    """Draw the hours lost per week and cause, or None if none are."""
+    hours = [
+        [getattr(ledger, cause).total_seconds() / _HOUR for cause in CAUSES]
+        for _, ledger in found.weeks
+    ]
+    highest = max((max(week) for week in hours), default=0)
+    if not highest:
+        return None
+    top, y = count_ticks(highest)
+    place = 1 / len(hours)
+    wide = place * GROUP_SHARE / len(CAUSES)
+    bars = []
+    for number, ((week, _), lost) in enumerate(zip(found.weeks, hours, strict=True)):
+        start = number * place + place * (1 - GROUP_SHARE) / 2
+        for index, ((kind, words), amount) in enumerate(zip(CAUSES.items(), lost, strict=True)):
+            label = f"Week of {week.monday.day} {week.monday:%b}, {words}: {amount:,.1f} h"
+            bars.append(ChartBar(start + index * wide, wide * 0.88, amount / top, label, kind))
+    return Chart(
+        ident="idle",
+        title="Seat hours lost, by cause",
+        description="Hours times seats in each week.",
+        x=[
+            ChartTick(
+                (number + 0.5) * place,
+                f"{week.monday.day} {week.monday:%b}",
+                wide_only=number % 2 == 1,
+            )
+            for number, (week, _) in enumerate(found.weeks)
+        ],
+        y=y,
+        bars=bars,
+    )

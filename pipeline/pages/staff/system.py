@@ -14,9 +14,9 @@ from pipeline.audit.verify import Verdict, verify_job
 from pipeline.config.release import COMMIT, VERSION
 from pipeline.domain.errors import VerifierBusy
 from pipeline.domain.permissions import Action
-from pipeline.pages import rate_limits
+from pipeline.pages import limits
 from pipeline.pages.access import Member, current_member, for_members, own_job, require_permission
-from pipeline.pages.rate_limits import TooOften
+from pipeline.pages.limits import TooOften
 from pipeline.selectors.system import FRESH, are_migrations_applied, read_logs, read_status
 
 ROWS = 25
@@ -37,7 +37,7 @@ def show(request: HttpRequest) -> HttpResponse:
         raise Http404
     own_job(request, job_id)
     try:
-        rate_limits.count_request(request, "verify", f"member {member.user.id}")
+        limits.count_request(request, "verify", f"member {member.user.id}")
         verdict = verify_job(job_id, in_turn=True)
     except (TooOften, VerifierBusy):
         return _render(request, member, busy=job_id, status=429)

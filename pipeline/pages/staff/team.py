@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from applicants.mail import post_private_email
 from jobs.companies import require_second_step
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
-from jobs.models import Membership, Role
+from jobs.models import Membership, Role, User
 from jobs.team import add_member, change_role, read_member, read_members, remove_member
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
@@ -21,7 +25,6 @@ from pipeline.pages.access import (
     form_member,
     require_permission,
 )
-from pipeline.pages.staff.emails import tell_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
@@ -159,3 +162,21 @@ def _member_page(
         "is_last_owner": colleague.role == Role.OWNER and owners.count() == 1,
     }
     return render(request, "staff/member.html", context, status=422 if form.errors else 200)
+
+
+# Emails about a company's team.
+
+
+def tell_new_member(member: Membership, *, by: User) -> None:
+    """Tell a new member by email which company and person added them, and how to sign in."""
+    context = {
+        "member": member,
+        "by": by.email,
+        "sign_in_url": settings.SITE_URL + reverse("account_request_login_code"),
+    }
+    text = render_to_string("staff/added_mail.txt", context)
+    post_private_email(
+        to=member.user.email,
+        subject=f"You have joined the team of {member.company.name}",
+        text=text,
+    )

@@ -1,4 +1,4 @@
-"""History of a task in words."""
+"""One task of a company: its progress, history and errors, and actions on it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict
-from urllib.parse import urlencode
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -22,44 +21,63 @@ from pipeline.domain.permissions import Action
 from pipeline.pages import page_urls
 from pipeline.pages.access import (
     Member,
-    current_member,
     for_members,
-    form_member,
     require_permission,
     switch_current_member,
 )
+from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.pages.work import descriptions
 from pipeline.pages.work.actions import attempt_task, describe_refusal, member_actor
 from pipeline.pages.work.descriptions import (
-    LATE,
     build_task_rows,
     describe_failures,
     describe_task_seconds,
-    fold_equal_task_rows,
     task_row_changes_soon,
 )
-from pipeline.pages.work.forms import SleepTaskForm, TaskPayloadForm
-from pipeline.pages.work.run_charts import draw_run_charts
-from pipeline.selectors.pages import Page
-from pipeline.wording.task_words import TASK_EVENT_WORDS, TASK_STATUS_WORDS
-from pipeline.work.catalog import COMPANY_TYPES, catalogued_company_types, paused_catalogued_types
-from pipeline.work.start import TaskRequest, ids_not_owned, start_tasks
+from pipeline.wording.task_words import TASK_EVENT_WORDS
+from pipeline.work.catalog import paused_catalogued_types
+from pipeline.work.start import ids_not_owned
 from pipeline.work.tasks import (
-    RecentlyDone,
     actor_names,
-    count_recently_done_tasks,
     last_event_id,
-    read_running_tasks,
     read_shown_events,
-    read_task_page,
     worker_mark,
 )
-from tasks import control, dead_letters, stats
+from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
 from tasks.models import EventKind, Status, Task, TaskEvent
-from tasks.payloads import redact_payload
-from tasks.stats import owner_oldest_age_seconds, owner_recent_runs, site_workers_alive
+from tasks.payloads import HIDDEN, redact_payload
+
+
+class TaskPayloadForm(PlainForm):
+    """Form for a payload as JSON. Keeps the text exactly as typed."""
+
+    payload = forms.CharField(
+        label="Payload",
+        help_text="The task’s input, as JSON. Your change applies from this run on.",
+        widget=forms.Textarea(
+            attrs={"rows": 8, "spellcheck": "false", "autocapitalize": "off", "class": "code-text"}
+        ),
+        strip=False,
+    )
+
+    def clean_payload(self) -> Any:
+        """Return the parsed payload."""
+        text = self.cleaned_data["payload"]
+        if HIDDEN in text:
+            raise forms.ValidationError(
+                f"Secrets are hidden here. Enter the secret again in place of {HIDDEN}."
+            )
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise forms.ValidationError(
+                f"This is not valid JSON: {error.msg}, line {error.lineno}, column {error.colno}."
+            ) from None
+        except (ValueError, RecursionError):
+            raise forms.ValidationError("This JSON cannot be read.") from None
+
 
 PEOPLE = ("member", "key")  # prefixes of actors that are not workers
 
@@ -133,173 +151,8 @@ def _run_sentence(event: TaskEvent, data: Mapping[str, Any], by_hand: str) -> st
     return ""
 
 
-# Overview of a company's background work: waiting, running and finished tasks.
-
-
-TASKS_SHOWN = 20
-RUNNING_SHOWN = 10
-FILTERS = ("status", "type", "q")  # parameters of the list
-MOST_LETTERS = 256  # of a search, as of an idempotency key
-POLL_SECONDS = 2  # tasks announce nothing, so that a page must ask whether one has come
-CALM_SECONDS = 60  # while nothing runs or waits, only its relative times change
-
-
-@dataclass(frozen=True, slots=True)
-class OverviewSnapshot:
-    """A company's background work at one moment. `running` may hold one task more than shown."""
-
-    counts: dict[str, int]
-    oldest_seconds: float | None
-    running: list[Task]
-    recent: RecentlyDone
-    workers: int
-    page: Page[Task]
-    paused: set[str]
-
-    @property
-    def is_moving(self) -> bool:
-        """Tell whether something may change at any moment."""
-        if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
-            return True
-        return any(
-            task_row_changes_soon(task, self.recent.now)
-            for task in (*self.running, *self.page.rows)
-        )
-
-    @property
-    def tag(self) -> str:
-        """Return the cache tag; it changes whenever anything on the page changes."""
-        step = POLL_SECONDS if self.is_moving else CALM_SECONDS
-        now = int(self.recent.now.timestamp()) // step
-        rows = [
-            (task.id, task.status, task.attempt, task.run_after, task.progress, len(task.errors))
-            for task in (*self.running, *self.page.rows)
-        ]
-        paused = sorted(self.paused)
-        return f"{paused}{self.counts}{self.recent[:2]}{self.workers}{rows}{self.page.more}{now}"
-
-
-@require_http_methods(["GET", "POST"])
-@for_members()
-def overview(request: HttpRequest) -> HttpResponse:
-    """List the company's tasks; start a test task on POST."""
-    if request.method == "POST":
-        return _start_new(request)
-    member = require_permission(current_member(request), Action.READ_COMPANY)
-    return _overview_page(request, member, SleepTaskForm(initial={"seconds": 20}))
-
-
-def _start_new(request: HttpRequest) -> HttpResponse:
-    member = require_permission(form_member(request), Action.MANAGE_TASKS)
-    form = SleepTaskForm(request.POST)
-
-    def start_overview_task() -> object:
-        return start_tasks(
-            company_id=member.company.id,
-            producer=member_actor(member),
-            requests=[TaskRequest("demo.sleep", form.payload())],
-        )
-
-    if not form.is_valid() or not attempt_task(form, start_overview_task):
-        return _overview_page(request, member, form, status=422)
-    if "demo.sleep" in paused_catalogued_types(member.company.id):
-        waits = "Test task created. It waits because its type is paused under Types."
-        messages.warning(request, waits)
-    else:
-        started = "Test task created. It starts as soon as a worker is free."
-        messages.success(request, started)
-    return redirect("work")
-
-
-def _overview_page(
-    request: HttpRequest, member: Member, form: SleepTaskForm, *, status: int = 200
-) -> HttpResponse:
-    company_id = member.company.id
-    chosen = parse_filter(request.GET)
-    snapshot = OverviewSnapshot(
-        counts={str(each): count for each, count in stats.owner_counts(company_id).items()},
-        oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
-        running=read_running_tasks(company_id, limit=RUNNING_SHOWN + 1),
-        recent=count_recently_done_tasks(company_id),
-        workers=site_workers_alive(),
-        paused=paused_catalogued_types(company_id),
-        page=read_task_page(
-            company_id,
-            **chosen,
-            after=page_urls.read_id(request, "after"),
-            limit=TASKS_SHOWN,
-        ),
-    )
-    response = live_page(
-        request,
-        "work/overview.html",
-        "work/_overview.html",
-        build=lambda: _overview_context(request, member, snapshot) | {"form": form},
-        tag=snapshot.tag,
-    )
-    if status != 200:
-        response.status_code = status
-    return response
-
-
-class TaskFilter(TypedDict):
-    """Filter of a list of tasks."""
-
-    status: str | None
-    type_key: str | None
-    search: str
-
-
-def parse_filter(given: QueryDict) -> TaskFilter:
-    """Return the filter in a URL or a form, each part empty unless valid."""
-    status, key = given.get("status"), given.get("type")
-    return {
-        "status": status if status in Status.values else None,
-        "type_key": key if key in COMPANY_TYPES else None,
-        "search": given.get("q", "").replace("\0", "").strip()[:MOST_LETTERS],
-    }
-
-
-def _overview_context(
-    request: HttpRequest, member: Member, snapshot: OverviewSnapshot
-) -> dict[str, Any]:
-    shown = snapshot.running[:RUNNING_SHOWN]
-    tasks = [*shown, *snapshot.page.rows]
-    rows = build_task_rows(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
-    last = snapshot.page.rows[-1] if snapshot.page.more else None
-    chosen = parse_filter(request.GET)
-    return {
-        "member": member,
-        "tab": "work",
-        "waiting": snapshot.counts.get(Status.PENDING, 0),
-        "running_count": sum(snapshot.counts.get(each, 0) for each in ("RUNNING", "CANCELLING")),
-        "dead": snapshot.counts.get(Status.DEAD, 0),
-        "snapshot": snapshot,
-        "now": snapshot.recent.now,
-        "poll_seconds": POLL_SECONDS,
-        "charts": draw_run_charts(owner_recent_runs(member.company.id)),
-        "running": rows[: len(shown)],
-        "more_run": len(snapshot.running) > len(shown),
-        "rows": fold_equal_task_rows(rows[len(shown) :]),
-        "status": chosen["status"] or "",
-        "search": chosen["search"],
-        "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
-        "type": chosen["type_key"] or "",
-        "types": catalogued_company_types(),
-        "demo_is_on": settings.DEMO_TASKS,
-        "filtered": any(chosen.values()),
-        "cancel_query": urlencode({n: v for n, v in request.GET.items() if n in FILTERS}),
-        "next_url": page_urls.change_query(request, after=last.id)
-        if snapshot.page.more and last
-        else "",
-        "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
-    }
-
-
-# One task of a company: its progress, history and errors, and actions on it.
-
-
 EVENTS_SHOWN = 100
+POLL_SECONDS = 2  # tasks announce nothing, so that a page must ask whether one has come
 CALM_POLL_SECONDS = 30  # while the task cannot change by itself
 
 

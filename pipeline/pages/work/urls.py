@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pipeline.pages.work import dead_letters, matching, schedules, tasks, types
+from pipeline.pages.work import dead_letters, overview, schedules, tasks, types
 
 _A = "company/work/schedules/<uuid:schedule_id>/"
 
 urlpatterns = [
-    path("company/work/", tasks.overview, name="work"),
-    path("company/work/cancel/", matching.cancel, name="cancel_matching"),
+    path("company/work/", overview.show, name="work"),
+    path("company/work/cancel/", overview.cancel_matching, name="cancel_matching"),
     path("company/work/dead/", dead_letters.index, name="dead_letters"),
     path("company/work/dead/replay/", dead_letters.replay_type, name="dead_replay"),
     path("company/work/dead/ticked/", dead_letters.handle_ticked, name="dead_ticked"),

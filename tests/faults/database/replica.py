@@ -11,8 +11,7 @@ from typing import Any
 
 import psycopg
 
-from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.server import unprivileged_user
+from pipeline.database.cluster import PORT, Cluster, unprivileged_user
 
 REPLICA_PORT = 5433  # only a part of its socket's name
 

@@ -17,8 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pipeline.database.cluster import PORT, Cluster
-from pipeline.database.server import unprivileged_user
+from pipeline.database.cluster import PORT, Cluster, unprivileged_user
 from tests.faults.database.cluster_users import clean_up
 from tests.support.commands import commands
 from tests.support.environment import ROOT

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from pipeline.management.supervisor import Program, Supervisor
+from pipeline.management.keep_up import Program, Supervisor
 from tests.support.environment import ROOT
 
 if __name__ == "__main__":

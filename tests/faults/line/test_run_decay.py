@@ -12,7 +12,7 @@ from django.db import connection
 
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
-from pipeline.management.decay_worker import SET_ASIDE_SECONDS, DecayWorker
+from pipeline.management.commands.run_decay import SET_ASIDE_SECONDS, DecayWorker
 from pipeline.models import Heartbeat
 from pipeline.services.jobs import close_job
 from tests.support import factories

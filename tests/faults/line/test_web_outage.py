@@ -10,7 +10,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from pipeline.domain.states import EventType
-from pipeline.management.decay_worker import DecayWorker
+from pipeline.management.commands.run_decay import DecayWorker
 from pipeline.models import Application, Heartbeat
 from pipeline.services import outage
 from pipeline.services.outage import WEB

@@ -16,9 +16,8 @@ from typing import Any
 import psycopg
 
 from pipeline.database import file_locks
-from pipeline.database.cluster import PORT, Cluster
+from pipeline.database.cluster import PORT, Cluster, unprivileged_user
 from pipeline.database.data_dir import make_reachable_folder
-from pipeline.database.server import unprivileged_user
 from tests.support.environment import ROOT, process_environment
 from tests.support.orphans import orphans
 from tests.support.ports import port_for_server

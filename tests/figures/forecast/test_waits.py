@@ -10,7 +10,7 @@ import pytest
 from pipeline.figures.forecast import (
     FEWEST_OFFERS,
     Forecast,
-    Turn,
+    WaitEvent,
     estimate_waits,
     interpolate_wait,
 )
@@ -20,16 +20,16 @@ from tests.support.environment import ROOT
 DAY = 86_400
 
 
-def regular_line(days: int, *, length: int = 10) -> list[Turn]:
+def regular_line(days: int, *, length: int = 10) -> list[WaitEvent]:
     """A line in which one seat opens each day, and one person joins: position n waits n days."""
     people = [UUID(int=number) for number in range(days + length)]
-    joined = [Turn(0, person, (n, n), False) for n, person in enumerate(people[:length])]
-    turns = joined
+    joined = [WaitEvent(0, person, (n, n), False) for n, person in enumerate(people[:length])]
+    events = joined
     for day in range(1, days + 1):
         newcomer = day + length - 1
-        turns.append(Turn(day * DAY, people[day - 1], None, True))
-        turns.append(Turn(day * DAY, people[newcomer], (newcomer, newcomer), False))
-    return turns
+        events.append(WaitEvent(day * DAY, people[day - 1], None, True))
+        events.append(WaitEvent(day * DAY, people[newcomer], (newcomer, newcomer), False))
+    return events
 
 
 def test_a_regular_line_is_forecast_to_the_day() -> None:
@@ -49,11 +49,12 @@ def test_a_short_history_is_not_enough(days: int, is_known: bool) -> None:
 
 
 def test_people_who_left_are_seen_only_while_they_waited() -> None:
-    turns = regular_line(100)
-    before = estimate_waits(turns, start=0, now=100 * DAY)[5]
+    events = regular_line(100)
+    before = estimate_waits(events, start=0, now=100 * DAY)[5]
     leavers = {person for number in range(3, 100, 4) for person in [UUID(int=number)]}
     left = [
-        turn._replace(is_offer=False) if turn.application_id in leavers else turn for turn in turns
+        event._replace(is_offer=False) if event.application_id in leavers else event
+        for event in events
     ]
 
     after = estimate_waits(left, start=0, now=100 * DAY)[5]
@@ -105,14 +106,14 @@ def test_nothing_of_the_order_knows_a_forecast_or_a_what_if(room: str) -> None:
 
 
 def test_people_who_deferred_are_seen_only_until_then() -> None:
-    turns = regular_line(100)
-    before = estimate_waits(turns, start=0, now=100 * DAY)[5]
+    events = regular_line(100)
+    before = estimate_waits(events, start=0, now=100 * DAY)[5]
     late = [
-        Turn(turn.at - DAY / 2, turn.application_id, (0, 0), False, is_deferral=True)
-        for turn in turns
-        if turn.is_offer
+        WaitEvent(event.at - DAY / 2, event.application_id, (0, 0), False, is_deferral=True)
+        for event in events
+        if event.is_offer
     ]
 
-    after = estimate_waits(sorted([*turns, *late]), start=0, now=100 * DAY)
+    after = estimate_waits(sorted([*events, *late]), start=0, now=100 * DAY)
 
     assert 5 not in after or after[5].offers < before.offers

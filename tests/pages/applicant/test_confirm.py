@@ -12,7 +12,7 @@ from django.test import Client
 
 from applicants import browser
 from applicants.models import Applicant
-from applicants.preferences import remember_time_zone
+from applicants.people import remember_time_zone
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import LinkedOffer, make_offer_token, read_offer_token, unsubscribe_url

@@ -21,6 +21,7 @@ def test_the_page_draws_the_place_and_lists_every_change() -> None:
 
     text = text_of(page)
     assert "Best place 1, worst 2, latest 1." in text
+    assert "2 changes, newest first" in text
     assert text.index("Others moved") < text.rindex("Applied")
     assert mine(me, "places/") in owner_signed_in(me).get(mine(me)).content.decode()
     assert owner_signed_in(seated).get(mine(seated, "places/")).status_code == 200

@@ -18,7 +18,7 @@ from applicants.models import SignInCode
 from pipeline.config.logging import configure_logging
 from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.maintenance import expired_rows
-from pipeline.pages.rate_limits import TooOften
+from pipeline.pages.limits import TooOften
 from tests.support import factories
 from tests.support.applicants import applicant_browser, owner_signed_in, who
 from tests.support.outbox import code_to

@@ -9,7 +9,7 @@ from django.core import mail
 from django.test import Client
 
 from applicants.models import Applicant
-from applicants.preferences import remember_time_zone
+from applicants.people import remember_time_zone
 from tests.support import factories
 from tests.support.applicants import applicant_browser
 from tests.support.outbox import code_to

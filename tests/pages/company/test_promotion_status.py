@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
@@ -70,6 +71,24 @@ def test_the_answer_says_who_holds_the_seats_and_until_when() -> None:
 
     assert "1 in review and 1 must confirm" in full.text
     assert full.at == SOON
+
+
+@pytest.mark.parametrize(
+    "differing",
+    [
+        {"status": "DRAFT", "active": 0, "waiting": 0},
+        {"active": 1, "waiting": 0},
+        {"active": 0, "first_eligible": SOON},
+    ],
+)
+def test_a_seat_that_must_be_confirmed_is_only_offered(differing: dict[str, Any]) -> None:
+    given = explain_promotion(facts(**differing)).next
+    offered = explain_promotion(facts(**differing, offers_first_seat=True)).next
+
+    assert re.search("gets? ", given)
+    assert "offered" not in given
+    assert "offered" in offered
+    assert not re.search("gets? ", offered)
 
 
 def test_one_seat_is_not_spoken_of_as_several() -> None:

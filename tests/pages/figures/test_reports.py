@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Company, Role
 from pipeline.figures.reports import KEY
 from pipeline.models import WeeklyReport
-from pipeline.pages.figures.weeks import GROUPS
+from pipeline.pages.figures.reports import GROUPS
 from tasks.models import Schedule, Status, Task
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of

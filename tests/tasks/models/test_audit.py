@@ -8,9 +8,10 @@ from uuid import uuid4
 import pytest
 from django.db import connection, transaction
 
-from tasks import control, errors, retention
+from tasks import control, errors
 from tasks.models import Breaker, TaskAct, TaskType
 from tasks.scheduling import schedules
+from tasks.worker import chores
 
 pytestmark = pytest.mark.django_db
 
@@ -113,6 +114,6 @@ def test_acts_are_kept_for_a_year() -> None:
                 [days, f"{days} days ago"],
             )
 
-    retention.run()
+    chores.remove_old()
 
     assert [act[2] for act in acts()] == ["364 days ago"]

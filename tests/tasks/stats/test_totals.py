@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tasks import retention
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import TaskTally, TaskTotal
 from tasks.stats import _FOLD, RunTotal, fold_totals, run_totals
+from tasks.worker import chores
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add, ended_runs
 
@@ -57,7 +57,7 @@ def test_they_do_not_fall_when_slices_are_folded_or_have_been_removed(claimer: A
     before = counted()
     for _ in range(2):
         let_pass(hours=2)
-        retention.run()
+        chores.remove_old()
         assert counted() == before
     assert (TaskTally.objects.count(), TaskTotal.objects.count()) == (0, 1)
 

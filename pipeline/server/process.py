@@ -1,11 +1,12 @@
-"""Heartbeats of a web server process: people can confirm a seat only while one runs."""
+"""A web server's process beside serving: its heartbeats, and its part in handing turns over."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from django.db import Error, connection
@@ -13,6 +14,8 @@ from django.db.models.functions import Now
 
 from pipeline.config.release import COMMIT, VERSION
 from pipeline.database.errors import ClusterError
+from pipeline.line.handover import MOST_LEADERS, Handover, take_part_in_handover
+from pipeline.line.peers import Peers
 from pipeline.models import WebServer
 from pipeline.server.requests import NoThread, RequestThreads
 from pipeline.services import outage
@@ -20,6 +23,8 @@ from pipeline.services.outage import SIGN_SECONDS, WEB
 from tasks.failure_log import failures
 
 logger = logging.getLogger(__name__)
+
+
 MOST_NAME_LENGTH = 100
 
 
@@ -87,3 +92,26 @@ class Heart:
             own.delete()
         finally:
             connection.close()
+
+
+# Part of a web server's process in the hand-over of turns.
+
+
+@contextmanager
+def turns_handed_over(peers: Peers | None, row: int | None) -> Iterator[None]:
+    """Take part in the hand-over while the event loop of this process serves.
+
+    A process without a row, or on a system without these means, decides on its own.
+    """
+    if peers is None or row is None:
+        yield
+        return
+    handover = Handover(peers, row, RequestThreads(MOST_LEADERS).begin)
+    take_part_in_handover(handover)
+    handover.arrivals.watch(asyncio.get_running_loop())
+    handover.start()
+    try:
+        yield
+    finally:
+        handover.finish()
+        handover.arrivals.unwatch()
