@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import tempfile
@@ -31,6 +32,11 @@ from uuid import uuid4
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
+
+import django  # noqa: E402
+
+django.setup()
 
 from tests.faults.whole_site.processes import Site, whole_site  # noqa: E402
 from tests.support.clamd import clamd  # noqa: E402
