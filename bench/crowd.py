@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import harness
-from crowd_checks import Watch, check_line, seconds_to_recover
+from crowd_checks import Watch, check_line, check_order, seconds_to_recover
 from crowd_site import Person, Site, own_site, running_site
 from http_load import Answer, Connection, request
 
 SEATS = 25
 RUSH_SHARE, RUSH_SECONDS = 0.6, 0.05  # of the people, and of the time: the mean of their delay
-MOST_TRIES = 5
+MOST_TRIES, MOST_TRIES_WITH_PLACE = 5, 60
 WITHDRAWS, CONFIRMS, GOES_AWAY = 0.05, 0.7, 0.25  # at each look
 DAWDLE_SECONDS = 4.0
 
@@ -43,6 +43,8 @@ class Tally:
     times: dict[str, list[float]] = field(default_factory=dict)
     refusals: Counter[str] = field(default_factory=Counter)
     accepted: set[str] = field(default_factory=set)
+    # Who applied: when first sent, when answered, the application, whether it was refused before.
+    applied: list[tuple[float, float, str, bool]] = field(default_factory=list)
     arrived: int = 0
     gave_up: int = 0
     in_flight: int = 0
@@ -64,6 +66,7 @@ class Visitor:
         self._dice = random.Random(number)
         address = f"127.{1 + number // 62_500}.{number // 250 % 250}.{1 + number % 250}"
         self._connection = Connection(*site.address, source=address)
+        self._refusals = 0
 
     async def live(self, arrives_after: float, until: float) -> None:
         """Arrive, apply, and look at the status now and then until leaving."""
@@ -77,12 +80,15 @@ class Visitor:
             self._connection.close()
 
     async def _apply_and_look(self, until: float) -> None:
+        sent_at, refused = time.monotonic(), self._refusals
         applied = await self._send("apply", "POST", f"/jobs/{self._site.job}/applications", {})
         if applied is None or applied.status != 201:
             self._tally.gave_up += 1
             return
         mine = str(applied.json()["id"])
         self._tally.accepted.add(mine)
+        came = sent_at, time.monotonic(), mine, self._refusals > refused
+        self._tally.applied.append(came)
         while time.monotonic() < until and self._dice.random() > GOES_AWAY:
             await asyncio.sleep(self._dice.expovariate(1 / DAWDLE_SECONDS))
             await self._look_at_page(mine)
@@ -109,14 +115,24 @@ class Visitor:
     async def _send(
         self, what: str, method: str, path: str, body: dict[str, str] | None = None
     ) -> Answer | None:
-        """Send a request, and retry while told to wait; return None after too long."""
-        sent = request(method, f"/api/v1{path}", token=self._person.token, body=body)
-        for _ in range(MOST_TRIES):
+        """Send a request, and retry while told to wait; return None after too long.
+
+        Whoever has a place keeps trying when told to; others dawdle.
+        """
+        place = ""
+        for _ in range(MOST_TRIES_WITH_PLACE):
+            sent = request(
+                method, f"/api/v1{path}", token=self._person.token, body=body, place=place
+            )
             answer = await self._try(what, sent)
             if answer.status not in (429, 503):
                 return answer
+            self._refusals += 1
+            place = answer.headers.get("place-token", "")
+            if self._refusals >= MOST_TRIES and not place:
+                break
             wait = float(answer.headers.get("retry-after", 1))
-            await asyncio.sleep(wait * (1 + self._dice.random()))
+            await asyncio.sleep(wait if place else wait * (1 + self._dice.random()))
         return None
 
     async def _try(self, what: str, sent: bytes) -> Answer:
@@ -154,7 +170,8 @@ def main() -> None:
     count = options.people * options.factor
     address = _address(options.url) if options.url else None
     with running_site(address, SEATS, count) if address else own_site(SEATS, count) as site:
-        faults = asyncio.run(_crowd(site, options.seconds))
+        faults, applied = asyncio.run(_crowd(site, options.seconds))
+        faults += check_order(site, applied)
     harness.print_load()
     for fault in faults:
         print(f"FAULT: {fault}")
@@ -168,7 +185,9 @@ def _address(url: str) -> tuple[str, int]:
     return parts.hostname or "127.0.0.1", parts.port or 80
 
 
-async def _crowd(site: Site, seconds: float) -> list[str]:
+async def _crowd(
+    site: Site, seconds: float
+) -> tuple[list[str], list[tuple[float, float, str, bool]]]:
     dice, tally, start = random.Random(1), Tally(), time.monotonic()
     visitors = [
         asyncio.create_task(
@@ -183,7 +202,8 @@ async def _crowd(site: Site, seconds: float) -> list[str]:
     recovery = await seconds_to_recover(site)
     showing.cancel()
     _report(site, tally, took, recovery)
-    return watch.faults() + await check_line(site, SEATS, tally.accepted)
+    faults = watch.faults() + await check_line(site, SEATS, tally.accepted)
+    return faults, tally.applied
 
 
 def _arrival(dice: random.Random, seconds: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from http_load import Connection, request
@@ -89,6 +90,40 @@ async def check_line(site: Site, seats: int, accepted: set[str]) -> list[str]:
         "the replay of the log differs from the line": verdict["replay_matches"],
     }
     return [fault for fault, holds in checks.items() if not holds]
+
+
+def check_order(site: Site, applied: list[tuple[float, float, str, bool]]) -> list[str]:
+    """Print how many overtook each person; return who is behind one who sent after their answer.
+
+    In the order of the log, also among those who were refused first and kept trying.
+    """
+    import harness
+
+    from tests.faults.whole_site.ledger import Entry, order_faults, overtaking
+
+    rows = harness.execute(
+        "SELECT seq, at, application_id::text, event, to_status FROM pipeline_event"
+        f" WHERE job_id = '{site.job}' AND event = 'APPLIED' ORDER BY seq"
+    )
+    log = [Entry(*row) for row in rows]
+    tried = {each for *_, each, was_refused in applied if was_refused}
+    came = [(sent, answered, each) for sent, answered, each, _ in applied]
+    groups = {"all": came, "refused first": [each for each in came if each[2] in tried]}
+    print("overtaken: by people, and by who came later by, ms; p50, p99, worst of each")
+    for name, some in groups.items():
+        found = overtaking(some, log)
+        if found:
+            people, later = zip(*found, strict=True)
+            figures = _three(people), _three(later, 1e3)
+            print(f"  {name} ({len(some):,}): {figures[0]} | {figures[1]}")
+    return order_faults(came, log)
+
+
+def _three(values: Sequence[float], factor: float = 1.0) -> str:
+    import harness
+
+    each = [*(harness.percentile(list(values), share) for share in (0.5, 0.99)), max(values)]
+    return ", ".join(f"{value * factor:.0f}" for value in each)
 
 
 async def _waitlist(site: Site) -> list[Any]:

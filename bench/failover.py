@@ -28,6 +28,8 @@ from uuid import UUID, uuid4
 import harness
 from patroni_cluster import ClusterOptions, PatroniCluster, patroni_cluster, wait_until
 
+from tests.faults.whole_site.ledger import Entry, order_faults
+
 CLIENTS, BEFORE_SECONDS, AFTER = 3, 10.0, 100
 STALL_SECONDS, ANCHOR_SECONDS, RETRY_SECONDS = 1.5, 0.5, 0.1
 RECOVERY_SECONDS = 120
@@ -57,7 +59,8 @@ class Clients:
     """Clients that apply until they are told to stop; `told` holds what was acknowledged."""
 
     job: UUID
-    told: list[tuple[float, UUID]] = field(default_factory=list)
+    # When first sent, when acknowledged, which application.
+    told: list[tuple[float, float, UUID]] = field(default_factory=list)
     is_over: threading.Event = field(default_factory=threading.Event)
     threads: list[threading.Thread] = field(default_factory=list)
 
@@ -76,7 +79,7 @@ class Clients:
 
     def longest_gap(self) -> float:
         """Return the longest time without any acknowledgement, in seconds."""
-        moments = sorted(at for at, _ in self.told)
+        moments = sorted(at for _, at, _ in self.told)
         return max(later - earlier for earlier, later in pairwise(moments))
 
     def _apply(self) -> None:
@@ -89,10 +92,11 @@ class Clients:
         company = Actor(ActorKind.COMPANY, uuid4())
         while not self.is_over.is_set():
             id_, email = uuid4(), f"{uuid4().hex}@example.com"
+            sent_at = time.monotonic()
             while True:
                 try:
                     apply(job_id=self.job, email=email, name="A", actor=company, application_id=id_)
-                    self.told.append((time.monotonic(), id_))
+                    self.told.append((sent_at, time.monotonic(), id_))
                     break
                 except (Error, LineError):
                     with suppress(Error):
@@ -154,22 +158,40 @@ def run_row(row: Row) -> tuple[str, bool]:
     time.sleep(BEFORE_SECONDS)
     lose_primary(CLUSTER[0], row.way)
     lost_at = time.monotonic()
-    wait_until(lambda: sum(at > lost_at + 2 for at, _ in clients.told) >= AFTER, RECOVERY_SECONDS)
+    wait_until(
+        lambda: sum(at > lost_at + 2 for _, at, _ in clients.told) >= AFTER, RECOVERY_SECONDS
+    )
     over.set()
     clients.stop()
     notes.join(30)
     connection.close()
-    told = [id_ for _, id_ in clients.told]
+    told = [id_ for *_, id_ in clients.told]
+    log = _log_of(job)
+    kept = {each.application for each in log}
     lost = len(told) - Application.objects.filter(id__in=told).count()
+    applied = [(sent, at, str(id_)) for sent, at, id_ in clients.told if str(id_) in kept]
+    overtaken = order_faults(applied, log)
+    for each in overtaken[:5]:
+        print(each, file=sys.stderr)
     alone, noted = verify(Path(os.environ["ANCHOR_FILE"]))
     mode = "synchronous" if row.synchronous else "asynchronous"
     cells = [
         row.text, mode, f"{clients.longest_gap():.1f} s", f"{lost} of {len(told)}",
         "sound" if alone else "broken", "agree" if noted else "a log is cut off",
+        str(len(overtaken)),
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |", alone and noted == (lost == 0) and not (
-        row.synchronous and lost
+        overtaken or (row.synchronous and lost)
     )
+
+
+def _log_of(job: UUID) -> list[Entry]:
+    """Return the log of a job."""
+    from pipeline.models import Event
+
+    columns = ("seq", "at", "application_id", "event", "to_status")
+    rows = Event.objects.filter(job_id=job).order_by("seq").values_list(*columns)
+    return [Entry(seq, at, str(id_), event, status) for seq, at, id_, event, status in rows]
 
 
 CLUSTER: list[PatroniCluster] = []
@@ -184,7 +206,8 @@ def main() -> None:
     if options.row:
         sys.exit(not one(ROWS[options.row], options.patroni))
     columns = ["what", "replication", "longest gap", "acknowledged and lost", "verify_log"]
-    print(f"| {' | '.join([*columns, 'with --anchors'])} |\n{'|---' * 6}|", flush=True)
+    columns += ["with --anchors", "behind who sent after their answer"]
+    print(f"| {' | '.join(columns)} |\n{'|---' * 7}|", flush=True)
     failed = []
     for name in options.rows:  # each with a Django of its own
         same = [sys.executable, __file__, "--patroni", options.patroni, "--row", name]

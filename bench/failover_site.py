@@ -32,7 +32,7 @@ from patroni_cluster import ClusterOptions, wait_until
 
 from tests.faults.line.stage import TASKS
 from tests.faults.whole_site.checks import log_of
-from tests.faults.whole_site.ledger import entries_of, ledger_faults, order_faults
+from tests.faults.whole_site.ledger import entries_of, ledger_faults, order_faults, reading_faults
 from tests.faults.whole_site.people import Crowd
 from tests.faults.whole_site.receivers import MailReceiver, receiving_mail
 
@@ -160,6 +160,7 @@ def judge(
     """Compare what clients and the mail server know with the database."""
     log = entries_of(site, crowd.job)
     faults = ledger_faults(crowd.told, log, seats=SEATS) + order_faults(crowd.applied, log)
+    faults += reading_faults(crowd.readers, log)
     lost, doubled = (sum(each.startswith(kind) for each in faults) for kind in ("lost", "doubled"))
     rows = site.rows(TASKS, since="2000-01-01")
     tasks = {task: times for task, _, times in rows}

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import harness  # noqa: F401  it makes the project importable
 
-from pipeline.figures.forecast import Turn, estimate_waits, interpolate_wait
+from pipeline.figures.forecast import WaitEvent, estimate_waits, interpolate_wait
 
 DAY = 86_400.0
 HALF, MOST, MOST_POINTS = 50, 80, 5
@@ -36,7 +36,7 @@ class Line:
     missing: float  # share of offers
     now: float = 0.0
     waiting: list[tuple[tuple[int, int], UUID]] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    events: list[WaitEvent] = field(default_factory=list)
     staying: UUID | None = None
     offered_at: float | None = None
     _next: int = 0
@@ -48,13 +48,13 @@ class Line:
         place = (self._next, self._seq)
         who = who or UUID(int=self.chance.getrandbits(128))
         heapq.heappush(self.waiting, (place, who))
-        self.turns.append(Turn(self.now, who, place, False))
+        self.events.append(WaitEvent(self.now, who, place, False))
 
     def open_seat(self) -> None:
         if not self.waiting:
             return
         _, who = heapq.heappop(self.waiting)
-        self.turns.append(Turn(self.now, who, None, True))
+        self.events.append(WaitEvent(self.now, who, None, True))
         if who == self.staying:
             self.offered_at = self.now
         if self.chance.random() < self.missing:
@@ -66,7 +66,7 @@ class Line:
         if who != self.staying:
             del self.waiting[number]
             heapq.heapify(self.waiting)
-            self.turns.append(Turn(self.now, who, None, False))
+            self.events.append(WaitEvent(self.now, who, None, False))
 
     def go_on(self, until: float) -> None:
         while self.now < until and self.offered_at is None:
@@ -107,7 +107,7 @@ def calibration(lines: int, seed: int) -> dict[str, float | int]:
             continue
         asked += 1
         position = chance.randint(1, len(line.waiting))
-        known = estimate_waits(line.turns, start=0, now=line.now)
+        known = estimate_waits(line.events, start=0, now=line.now)
         forecast = interpolate_wait(known, position)
         if forecast is None:
             continue

@@ -40,13 +40,14 @@ class Answer:
 
 
 def request(
-    method: str, path: str, *, token: str = "", cookie: str = "", body: Any = None
+    method: str, path: str, *, token: str = "", cookie: str = "", body: Any = None, place: str = ""
 ) -> bytes:
     """Return the bytes of a request."""
     content = b"" if body is None else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Accept: */*"]
     lines += [f"Authorization: Bearer {token}"] if token else []
     lines += [f"Cookie: {cookie}"] if cookie else []
+    lines += [f"Place-Token: {place}"] if place else []
     if method != "GET":
         lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
     return "\r\n".join([*lines, "", ""]).encode() + content

@@ -22,7 +22,7 @@ from collections import Counter
 from typing import Any
 
 import harness
-from storm_checks import Watch, walk_log
+from storm_checks import Applied, Watch, check_order, walk_log
 
 SEATS, PROCESSES, DECAY_WORKERS = 10, 8, 3
 POLICY = {
@@ -41,10 +41,10 @@ def main() -> None:
     try:
         job_id = create_job(port, key)
         with Watch(job_id, seats=SEATS) as watch:
-            answers = _storm(port, key, job_id, options)
+            answers, applied = _storm(port, key, job_id, options)
     finally:
         _stop(servers)
-    sys.exit(_report(answers, watch, job_id))
+    sys.exit(_report(answers, watch, job_id, applied))
 
 
 def _options() -> argparse.Namespace:
@@ -103,6 +103,7 @@ class Client:
         self._port = port
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self.answers: Counter[str] = Counter()
+        self.applied: list[Applied] = []
 
     def call(self, method: str, path: str, token: str, body: Any = None) -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -135,13 +136,18 @@ def create_job(port: int, key: str) -> str:
     return str(job["id"])
 
 
-def _storm(port: int, key: str, job_id: str, options: argparse.Namespace) -> Counter[str]:
+def _storm(
+    port: int, key: str, job_id: str, options: argparse.Namespace
+) -> tuple[Counter[str], list[Applied]]:
     tokens = _tokens(options.people)
     shares = [
         (port, key, job_id, tokens[i::PROCESSES], options.seconds, i) for i in range(PROCESSES)
     ]
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
-        return sum(pool.starmap(_crowd, shares, chunksize=1), Counter())
+        found = pool.starmap(_crowd, shares, chunksize=1)
+    return sum((answers for answers, _ in found), Counter()), [
+        each for _, applied in found for each in applied
+    ]
 
 
 def _tokens(people: int) -> list[str]:
@@ -154,7 +160,7 @@ def _tokens(people: int) -> list[str]:
 
 def _crowd(
     port: int, key: str, job_id: str, tokens: list[str], seconds: int, seed: int
-) -> Counter[str]:
+) -> tuple[Counter[str], list[Applied]]:
     dice, client, end = random.Random(seed), Client(port), time.monotonic() + seconds
     dice.shuffle(tokens)
     applications: dict[str, str] = {}
@@ -163,13 +169,15 @@ def _crowd(
     while time.monotonic() < end:
         _act(client, key, job_id, dice.choice(tokens), applications, dice)
         time.sleep(dice.random() * 0.1)
-    return client.answers
+    return client.answers, client.applied
 
 
 def _come(client: Client, job_id: str, token: str, applications: dict[str, str]) -> None:
+    sent_at = time.monotonic()  # one clock for all processes of the machine
     status, answer = client.call("POST", f"/jobs/{job_id}/applications", token, {})
     if status == 201:
         applications[token] = answer["id"]
+        client.applied.append((sent_at, time.monotonic(), answer["id"]))
 
 
 def _act(
@@ -192,7 +200,7 @@ def _act(
     return None
 
 
-def _report(answers: Counter[str], watch: Watch, job_id: str) -> int:
+def _report(answers: Counter[str], watch: Watch, job_id: str, applied: list[Applied]) -> int:
     total = sum(answers.values())
     print(f"\n{total:,} answers:")
     for name, count in sorted(answers.items()):
@@ -200,7 +208,7 @@ def _report(answers: Counter[str], watch: Watch, job_id: str) -> int:
     busy = answers["503 BUSY"]
     failed = sum(count for name, count in answers.items() if name[0] == "5") - busy
     print(f"5xx but BUSY: {failed}; BUSY: {busy} = {busy / total:.4%} (goal: at most 0.1 %)")
-    faults = [*watch.report(), *walk_log(job_id, seats=SEATS)]
+    faults = [*watch.report(), *walk_log(job_id, seats=SEATS), *check_order(job_id, applied)]
     if failed or busy > total / 1_000:
         faults.append("too many 5xx answers")
     for fault in faults:

@@ -10,6 +10,9 @@ from typing import Any
 
 import harness
 
+# Of an application: when it was sent and answered, and its id.
+Applied = tuple[float, float, str]
+
 LOOK = """
 SELECT j.active_count + j.pending_count,
        (SELECT count(*) FROM pipeline_application a
@@ -70,6 +73,19 @@ class Watch:
             self.faults.add("the counters differ from the rows")
         if held < self._seats and eligible:
             self.faults.add("a seat is idle while someone eligible waits")
+
+
+def check_order(job_id: str, applied: list[Applied]) -> list[str]:
+    """Return who is behind one who sent after their answer."""
+    from pipeline.models import Event
+    from tests.faults.whole_site.ledger import Entry, order_faults
+
+    columns = ("seq", "at", "application_id", "event", "to_status")
+    events = Event.objects.filter(job_id=job_id, event="APPLIED").values_list(*columns)
+    log = [Entry(seq, at, str(id_), event, to) for seq, at, id_, event, to in events]
+    faults = order_faults(applied, log)
+    print(f"{len(applied):,} applications: {len(faults)} behind who sent after their answer")
+    return faults
 
 
 def walk_log(job_id: str, *, seats: int) -> list[str]:

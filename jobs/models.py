@@ -14,6 +14,7 @@ from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
+MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 ZONE_LENGTH = 64
@@ -175,11 +176,27 @@ class LineCounters:
         unverified_count: Any
         draw_at: Any
         drawn_at: Any
+        positions_to_fill: Any
+        hired_count: Any
 
     @property
     def seats_free(self) -> int:
-        """Number of free seats; 0 while a lowered capacity drains."""
+        """Number of free seats; 0 while a lowered capacity drains, and once the job is filled."""
+        if self.positions_to_fill is not None and self.is_filled:
+            return 0
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def positions_left(self) -> int | None:
+        """Number of positions that are still to be filled; None if the job is open-ended."""
+        if self.positions_to_fill is None:
+            return None
+        return max(0, self.positions_to_fill - self.hired_count)
+
+    @property
+    def is_filled(self) -> bool:
+        """True once every position is filled. Then nobody is offered a seat."""
+        return self.positions_to_fill is not None and self.hired_count >= self.positions_to_fill
 
     @property
     def awaits_draw(self) -> bool:
@@ -235,6 +252,12 @@ class Job(LineCounters, models.Model):
     # When the order is drawn by lot, and when it was; null: first come, first served.
     draw_at = models.DateTimeField(null=True)
     drawn_at = models.DateTimeField(null=True)
+    # How many people the job hires; null: open-ended. How many it has hired.
+    positions_to_fill = models.IntegerField(null=True)
+    hired_count = models.IntegerField(default=0, db_default=0)
+    # When the system opens the draft, and when it closes the job; null: the company does.
+    opens_at = models.DateTimeField(null=True)
+    closes_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [
@@ -271,6 +294,16 @@ class Job(LineCounters, models.Model):
                 condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),
                 name="job_quiet_hours_have_both_ends",
+            ),
+            models.CheckConstraint(
+                condition=Q(positions_to_fill__isnull=True)
+                | Q(positions_to_fill__range=(1, MAX_POSITIONS)),
+                name="job_positions_in_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(hired_count__gte=0)
+                & (Q(positions_to_fill__isnull=True) | Q(hired_count__lte=F("positions_to_fill"))),
+                name="job_hired_within_positions",
             ),
         ]
 

@@ -111,9 +111,10 @@ INVALID_SCHEDULE = ProblemType(
     code="INVALID_SCHEDULE",
     about="the cron expression or time zone is invalid, or has no next time; or planned seats "
     "are not in the future, change nothing, or would leave the job without seats; or the "
-    "draw by lot is not in the future, or too far ahead",
+    "draw by lot, the opening or the closing of a job is not in the future, too far ahead, or not "
+    "in this order",
     remedy="`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
-    raised_as=(line.PlanRefused, line.DrawRefused, tasks.BadSchedule),
+    raised_as=(line.PlanRefused, line.DrawRefused, line.DatesRefused, tasks.BadSchedule),
 )
 NOT_AUTHENTICATED = ProblemType(
     status=401,
@@ -320,6 +321,33 @@ EXTERNAL_ID_TAKEN = ProblemType(
     remedy="`existing_id` is the id of the object that has it. Nothing was changed.",
     raised_as=(line.ExternalIdTaken,),
 )
+LAST_POSITION = ProblemType(
+    status=409,
+    code="LAST_POSITION",
+    title="This fills the last position",
+    about="hiring this person fills the last position of the job, and the request does not say "
+    "what follows",
+    remedy='Send the request again with `"close_job": true` to close the job, or with '
+    '`"close_job": false` to go on with one position more.',
+    raised_as=(line.LastPosition,),
+)
+POSITIONS_FILLED = ProblemType(
+    status=409,
+    code="POSITIONS_FILLED",
+    title="All positions are filled",
+    about="the job has hired as many people as it has positions, so it hires nobody else",
+    remedy="Raise `positions_to_fill` of the job first, or send the request again with "
+    '`"close_job": false`, which adds one position.',
+    raised_as=(line.PositionsFilled,),
+)
+POSITIONS_BELOW_HIRED = ProblemType(
+    status=409,
+    code="POSITIONS_BELOW_HIRED",
+    title="Fewer positions than people hired",
+    about="the job has already hired more people than `positions_to_fill` allows",
+    remedy="Send a number that is not smaller than `hired_count`, or null for any number.",
+    raised_as=(line.PositionsBelowHired,),
+)
 CONFIRMATION_NEEDED = ProblemType(
     status=409,
     code="CONFIRMATION_NEEDED",
@@ -495,7 +523,12 @@ BUSY = ProblemType(
     remedy=_WAIT,
     detail="Many changes are being made to this job right now. Try again in a moment.",
     retry_after_seconds=1,
-    raised_as=(line.VerifierBusy, line.LogReadersBusy, line.ReceiptNotReady),
+    raised_as=(
+        line.CameBeforeOpening,
+        line.VerifierBusy,
+        line.LogReadersBusy,
+        line.ReceiptNotReady,
+    ),
 )
 UNAVAILABLE = ProblemType(
     status=503,

@@ -12,13 +12,12 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
+from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold
 from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
-    DrawFold,
     LostPlacesFold,
     Place,
-    PlannedSeatsFold,
     pass_fault,
     wish_fault,
 )
@@ -79,6 +78,7 @@ class LogFold:
         self.counts: Counter[str] = Counter()
         self.unverified: set[UUID] = set()
         self.planned = PlannedSeatsFold()
+        self.positions = PositionsFold()
         self.draw = DrawFold(job_id)
         self.contests = ContestsFold()
         self.accepted = AcceptedWishesFold()
@@ -112,6 +112,8 @@ class LogFold:
             self.next_ticket = event.data["next_ticket"]
             counters = {name: self.counts[status] for name, status in _COUNTED.items()}
             counters["unverified"] = len(self.unverified)  # older rows do not hold it
+            if self.positions.to_fill is not None:
+                counters["hired"] = self.positions.hired
             for name, counted in counters.items():
                 said = event.data.get(name, None if name in _COUNTED else 0)
                 if said != counted:
@@ -145,6 +147,7 @@ class LogFold:
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
         wrong = self.planned.check_job_event(event, self.job.get("capacity", 0))
+        wrong = wrong or self.positions.check_job_event(event, before)
         self._check_clock(event)
         drawn = self.places.values() if event.event == EventType.DRAWN else ()
         waiting = [each.application_id for each in drawn if each.status is Status.WAITLIST]
@@ -208,10 +211,12 @@ class LogFold:
     def _check_origin(self, event: Event) -> None:
         """Check that only an applicant acts through a key, and only as a portal can.
 
-        Also check the draw by lot, and that the plan that a promotion names has opened its seat.
+        Also check the draw by lot, that the plan that a promotion names has opened its seat, and
+        the positions to fill.
         """
         wrong = self.draw.check_application_event(event, self.next_ticket)
-        if wrong := wrong or self.planned.check_application_event(event):
+        wrong = wrong or self.planned.check_application_event(event)
+        if wrong := wrong or self.positions.check_application_event(event, self.job["status"]):
             raise BadRow(event.seq, wrong)
         if VIA_KEY not in event.data:
             return

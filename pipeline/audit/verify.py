@@ -22,7 +22,7 @@ from pipeline.database.instants import snapshot
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, LogReadersBusy, VerifierBusy
 from pipeline.domain.place import PLACE
-from pipeline.domain.states import Status
+from pipeline.domain.states import Outcome, Status
 from pipeline.line import removed_logs
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
@@ -112,6 +112,9 @@ def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> It
             yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
     unverified = sum(row.status == Status.WAITLIST and not row.is_verified for row in rows.values())
     yield from _reconcile_values("job: unverified_count", unverified, job.unverified_count)
+    hired = sum(row.outcome == Outcome.HIRED for row in rows.values())
+    if hired != job.hired_count:
+        yield f"job: hired_count is {job.hired_count}, its rows count {hired}"
     logged: dict[str, Any] = {
         "status": fold.job["status"],
         "capacity": fold.job["capacity"],
@@ -122,6 +125,10 @@ def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> It
         "closed_at": fold.closed_at,
         "draw_at": parse_logged_time(fold.job.get("draw_at")),
         "drawn_at": fold.draw.drawn_at,
+        "positions_to_fill": fold.positions.to_fill,
+        "hired_count": fold.positions.hired,
+        "opens_at": fold.positions.opens_at,
+        "closes_at": fold.positions.closes_at,
         "is_test": "clock_offset_seconds" in fold.job,
         "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
         **logged_policy_values(fold.job["policy"]),
@@ -142,6 +149,8 @@ def _reconcile_hints(live: LiveRows) -> Iterator[str]:
         moments = [job.last_event_at] if moments or waiting else []
     else:
         moments += [plan.next_at for plan in live.plans]
+        date = job.opens_at if job.status == JobStatus.DRAFT else job.closes_at
+        moments += [date] if date else []
     if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
         moments.append(job.draw_at)
     elif job.status == JobStatus.OPEN and job.seats_free:

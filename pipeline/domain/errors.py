@@ -123,6 +123,31 @@ class DrawRefused(LineError):
     message = "{why}"
 
 
+class DatesRefused(LineError):
+    message = "{why}"
+
+
+class LastPosition(LineError):
+    message = (
+        "This fills the last position of the job. Decide whether the job closes, or goes on with"
+        " one position more."
+    )
+
+
+class PositionsFilled(LineError):
+    message = (
+        "All positions of this job are filled ({positions:,}). Raise the number of positions to"
+        " hire more people."
+    )
+
+
+class PositionsBelowHired(LineError):
+    message = (
+        "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
+        " {hired:,} or more."
+    )
+
+
 class TooManyPlannedSeats(LineError):
     message = "A job can have {limit} plans for its seats. Cancel one that is not needed."
 
@@ -176,6 +201,10 @@ class ExternalIdTaken(LineError):
 
 class JobNotOpen(LineError):
     message = "This job does not take applications because it is {status}."
+
+
+class CameBeforeOpening(LineError):
+    message = "Your place is from before this job took applications. Try again in a moment."
 
 
 class DrawFull(LineError):

@@ -12,7 +12,18 @@ from typing import NamedTuple
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.errors import LineError
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import PLANNED_SEATS, EventType, Move, Outcome, Status
+from pipeline.domain.states import (
+    CLOSES_AT,
+    FILLED_BY,
+    OPENS_AT,
+    PLANNED_SEATS,
+    POSITIONS,
+    ActorKind,
+    EventType,
+    Move,
+    Outcome,
+    Status,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,9 @@ class LoggedEvent:
         return self.other_words.get(what or "", self.words)
 
 
+# What differs in some events: both dates are announced, not only one.
+OPENS_AND_CLOSES = "opens and closes"
+
 # The events of the job itself. No verb on an application writes them.
 JOB_EVENTS: dict[EventType, LoggedEvent] = {
     EventType.JOB_CREATED: LoggedEvent(
@@ -76,7 +90,10 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
     EventType.JOB_OPENED: LoggedEvent(
         words=EventWords("good", "Job opened"),
         webhook="A job opened",
-        sentences={None: "The company opened the job: people can apply."},
+        sentences={
+            None: "The company opened the job: people can apply.",
+            ActorKind.SYSTEM: "As announced for {planned}, the job opened: people can apply.",
+        },
     ),
     EventType.JOB_PAUSED: LoggedEvent(
         words=EventWords("warn", "Job paused"),
@@ -102,7 +119,15 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
         words=EventWords("plain", "Job closed"),
         webhook="A job closed",
         sentences={
-            None: "The company closed the job. Everyone without a confirmed seat is released."
+            None: "The company closed the job. Everyone without a confirmed seat is released.",
+            ActorKind.SYSTEM: (
+                "As announced for {planned}, the job closed. Everyone without a confirmed seat is "
+                "released."
+            ),
+            FILLED_BY: (
+                "The last position was filled, and the company closed the job. Everyone without a "
+                "confirmed seat is released."
+            ),
         },
     ),
     EventType.CAPACITY_CHANGED: LoggedEvent(
@@ -121,6 +146,30 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
                 "The company changed the rules of the line. Running deadlines, places in line and "
                 "cool-downs stay as they were."
             )
+        },
+    ),
+    EventType.POSITIONS_CHANGED: LoggedEvent(
+        words=EventWords("plain", "Number of positions changed"),
+        webhook="A job’s number of positions to fill changed",
+        sentences={
+            POSITIONS: "The company changed how many positions there are to fill: {positions}.",
+            None: "The company made the job open-ended: it hires any number of people.",
+        },
+    ),
+    EventType.DATES_CHANGED: LoggedEvent(
+        words=EventWords("plain", "Opening or closing date changed"),
+        webhook="The times at which a job opens or closes changed",
+        sentences={
+            OPENS_AND_CLOSES: (
+                "The company announced that the job opens at {opens} and closes at {closes}. "
+                "Everyone without a confirmed seat is released then."
+            ),
+            CLOSES_AT: (
+                "The company announced that the job closes at {closes}. Everyone without a "
+                "confirmed seat is released then."
+            ),
+            OPENS_AT: "The company announced that the job opens at {opens}.",
+            None: "The company took back the announced date.",
         },
     ),
     EventType.CLOCK_ADVANCED: LoggedEvent(

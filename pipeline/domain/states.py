@@ -33,6 +33,14 @@ ACCEPTED_UNTIL = "accepted_until"
 # people who apply before it.
 DRAW_AT = "draw_at"
 
+# The names in the data of a job's events of its number of positions to fill, and of the times at
+# which the system opens and closes it; left out if there are none. With a number of positions,
+# every event holds how many are filled.
+POSITIONS, OPENS_AT, CLOSES_AT = "positions_to_fill", "opens_at", "closes_at"
+HIRED = "hired"
+# The name in the data of a job's closing of the seq of the hiring that filled its last position.
+FILLED_BY = "filled_by_seq"
+
 
 class Status(StrEnum):
     """Status of an application."""
@@ -87,6 +95,8 @@ class EventType(StrEnum):
     JOB_CLOSED = "JOB_CLOSED"
     CAPACITY_CHANGED = "CAPACITY_CHANGED"
     POLICY_CHANGED = "POLICY_CHANGED"
+    POSITIONS_CHANGED = "POSITIONS_CHANGED"
+    DATES_CHANGED = "DATES_CHANGED"  # at which the system opens or closes the job
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
     DRAWN = "DRAWN"  # the order of the first line, by lot
 
@@ -125,6 +135,23 @@ DECISIONS: dict[Outcome, Move] = {
     Outcome.REJECTED: Move.REJECT,
     Outcome.HIRED: Move.HIRE,
 }
+
+
+class IfLast(StrEnum):
+    """What follows if a person is hired for the last position of a job."""
+
+    ASK = "ASK"  # nothing: the decision is refused, and has to say
+    CLOSE = "CLOSE"  # the job closes
+    GO_ON = "GO_ON"  # the job gets one position more
+    STAY = "STAY"  # the job stays open, and nobody is offered a seat
+
+    @classmethod
+    def of(cls, *, close_job: bool | None) -> IfLast:
+        """Return what follows by whether the job is to close; None if nobody has said so."""
+        if close_job is None:
+            return cls.ASK
+        return cls.CLOSE if close_job else cls.GO_ON
+
 
 # Every legal change of a job's own status, and its event.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {

@@ -372,7 +372,12 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.HIRE,
                 {_ACTIVE: _ENDED},
                 Action.DECIDE,
-                (errors.IllegalMove, errors.ClockMoving),
+                (
+                    errors.IllegalMove,
+                    errors.LastPosition,
+                    errors.PositionsFilled,
+                    errors.ClockMoving,
+                ),
                 outcome=Outcome.HIRED,
             ),
         ),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job, JobStatus
@@ -225,6 +225,7 @@ def update_statements() -> dict[str, int]:
     ForecastStatement.objects.filter(made_at__lt=now - KEPT).delete()
     stated = 0
     open_jobs = Job.objects.filter(status=JobStatus.OPEN, waitlist_count__gt=0, is_test=False)
+    open_jobs = open_jobs.exclude(positions_to_fill=F("hired_count"))
     made = dict(JobForecast.objects.values_list("job_id", "made_at"))
     ids = sorted(
         open_jobs.values_list("id", flat=True),

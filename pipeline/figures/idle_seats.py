@@ -2,7 +2,8 @@
 
 Times are those at which events were recorded. The losses are free seats, and missed offers from
 the offer to the miss. Everything else is in use, so use and losses add up to seats times time.
-Only the time in which a job is open or paused counts. While a job drains, its seats are those held.
+Only the time in which a job is open or paused counts. While a job drains, and once every position
+is filled, its seats are those held.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -233,14 +234,15 @@ def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
 # The rows of each job from its first on, with its status and seats before the first, and for each
 # miss the time of its offer. Before a draw by lot, seats are as in a draft: they cannot be taken.
 _READ = """
-SELECT job_id, row.at, row.status, row.capacity, active, pending, waiting,
-       base.status, base.capacity, offer.at
+SELECT job_id, row.at, row.status, row.capacity, row.positions, active, pending, waiting, hired,
+       base.status, base.capacity, base.positions, offer.at
 FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) AS wanted (job, first)
 JOIN jobs_job job ON job.id = wanted.job
 CROSS JOIN LATERAL (
     SELECT CASE WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity')
                 THEN 'DRAFT' ELSE data ->> 'status' END AS status,
-           (data ->> 'capacity')::int AS capacity
+           (data ->> 'capacity')::int AS capacity,
+           (data ->> 'positions_to_fill')::int AS positions
     FROM pipeline_event
     WHERE job_id = wanted.job AND application_id IS NULL AND seq <= wanted.first
     ORDER BY seq DESC LIMIT 1
@@ -251,6 +253,7 @@ CROSS JOIN LATERAL (
                WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity') THEN 'DRAFT'
                ELSE data ->> 'status' END END AS status,
            CASE WHEN application_id IS NULL THEN (data ->> 'capacity')::int END AS capacity,
+           (data ->> 'positions_to_fill')::int AS positions, (data ->> 'hired')::int AS hired,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
            (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting
     FROM pipeline_event WHERE job_id = wanted.job AND seq >= wanted.first
@@ -264,6 +267,18 @@ ORDER BY job_id, row.seq
 """
 
 
+def seat_state(at: datetime, job: Sequence[Any], counters: Sequence[Any]) -> SeatState:
+    """Return the state of seats after an event.
+
+    `job`: its status, seats and positions to fill. `counters`: people in review, those who must
+    confirm, verified people waiting, and people hired.
+    """
+    (status, capacity, positions), (active, pending, waiting, hired) = job, counters
+    if positions is not None and positions == hired:
+        capacity = active + pending
+    return SeatState(at, status, capacity, active, pending, waiting)
+
+
 def _read_states(
     firsts: Mapping[UUID, int],
 ) -> dict[UUID, tuple[list[SeatState], list[MissedOffer]]]:
@@ -274,10 +289,11 @@ def _read_states(
     for job_id, own in groupby(rows, key=itemgetter(0)):
         states: list[SeatState] = []
         misses: list[MissedOffer] = []
-        for _, at, status, capacity, active, pending, waiting, *base, offered_at in own:
-            known = (states[-1].status, states[-1].capacity) if states else base
-            status_now, capacity_now = (status, capacity) if status else known
-            states.append(SeatState(at, status_now, capacity_now, active, pending, waiting))
+        known: Sequence[Any] = ()
+        for _, at, *row, offered_at in own:
+            about_job, counters, base = row[:3], row[3:7], row[7:]
+            known = about_job if about_job[0] else known or base
+            states.append(seat_state(at, known, counters))
             if offered_at:
                 misses.append(MissedOffer(offered_at, at))
         found[job_id] = (states, misses)

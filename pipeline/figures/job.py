@@ -164,17 +164,19 @@ WITH clock AS MATERIALIZED (
     SELECT extract(epoch FROM lead(at, 1, greatest(at, (SELECT now FROM clock)))
                               OVER (ORDER BY seq) - at) AS seconds,
            (data ->> 'active')::int + (data ->> 'pending')::int AS held,
-           (data ->> 'waiting')::int AS waiting,
+           (data ->> 'waiting')::int AS waiting, (data ->> 'hired')::int AS hired,
            count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
     FROM told
 ), versions AS (
     SELECT row_number() OVER (ORDER BY seq) AS version,
-           data ->> 'status' AS status, (data ->> 'capacity')::int AS seats
+           data ->> 'status' AS status, (data ->> 'capacity')::int AS seats,
+           (data ->> 'positions_to_fill')::int AS positions
     FROM told WHERE application_id IS NULL
 ), idle AS (
     SELECT sum(seconds * greatest(0, seats - held)) AS seconds,
            sum(seconds * greatest(0, seats - held)) FILTER (WHERE waiting > 0) AS with_people
-    FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
+    FROM spans JOIN versions USING (version)
+    WHERE status = 'OPEN' AND hired IS DISTINCT FROM coalesce(positions, -1)
 )
 SELECT count(*), {_tally_sql("status")}, {_tally_sql("outcome")},
        {_quantile_sql("seconds", "people")},
@@ -345,7 +347,8 @@ def _shown_fact(count: int) -> int | None:
 _READ_GAUGES = """
 WITH job AS MATERIALIZED (
     SELECT id, status, seq, active_count, pending_count, waitlist_count, head_ticket, next_due_at,
-           greatest(0, capacity - active_count - pending_count) AS seats_free
+           CASE WHEN hired_count = positions_to_fill THEN 0
+                ELSE greatest(0, capacity - active_count - pending_count) END AS seats_free
     FROM jobs_job WHERE NOT is_test
 ), idle AS (
     SELECT sum((SELECT count(*) FROM (

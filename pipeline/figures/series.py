@@ -114,7 +114,7 @@ WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, effective_at,
            greatest(at, %(start)s) AS at, at >= %(start)s AS inside,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
-           (data ->> 'waiting')::int AS waiting,
+           (data ->> 'waiting')::int AS waiting, (data ->> 'hired')::int AS hired,
            count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
     FROM pipeline_event WHERE job_id = %(job)s AND seq >= %(first)s
 ), base AS (
@@ -123,12 +123,15 @@ WITH told AS MATERIALIZED (
 ), versions AS (
     SELECT row_number() OVER (ORDER BY seq) - CASE WHEN (SELECT seq FROM base) IS NULL
                                                    THEN 0 ELSE 1 END AS version,
-           data ->> 'status' AS status, (data ->> 'capacity')::int AS capacity
+           data ->> 'status' AS status, (data ->> 'capacity')::int AS capacity,
+           (data ->> 'positions_to_fill')::int AS positions
     FROM pipeline_event
     WHERE job_id = %(job)s AND application_id IS NULL
       AND seq >= coalesce((SELECT seq FROM base), 1)
 ), spans AS (
-    SELECT told.*, status, capacity, greatest(0, capacity - active - pending) AS free,
+    SELECT told.*, status, capacity,
+           CASE WHEN hired = positions THEN 0
+                ELSE greatest(0, capacity - active - pending) END AS free,
            extract(epoch FROM lead(at, 1, %(end)s) OVER (ORDER BY seq) - at)::float8 AS seconds
     FROM told JOIN versions USING (version)
 ), points AS (
@@ -278,7 +281,7 @@ WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome,
            greatest(at, %(start)s) AS at, at >= %(start)s AS inside,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
-           (data ->> 'waiting')::int AS waiting,
+           (data ->> 'waiting')::int AS waiting, (data ->> 'hired')::int AS hired,
            count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
     FROM pipeline_event WHERE job_id = %(job)s AND seq BETWEEN %(first)s AND %(last)s
 ), base AS (
@@ -287,12 +290,15 @@ WITH told AS MATERIALIZED (
 ), versions AS (
     SELECT row_number() OVER (ORDER BY seq) - CASE WHEN (SELECT seq FROM base) IS NULL
                                                    THEN 0 ELSE 1 END AS version,
-           data ->> 'status' AS status, (data ->> 'capacity')::int AS capacity
+           data ->> 'status' AS status, (data ->> 'capacity')::int AS capacity,
+           (data ->> 'positions_to_fill')::int AS positions
     FROM pipeline_event
     WHERE job_id = %(job)s AND application_id IS NULL
       AND seq >= coalesce((SELECT seq FROM base), 1) AND seq <= %(last)s
 ), spans AS (
-    SELECT told.*, status, capacity, greatest(0, capacity - active - pending) AS free,
+    SELECT told.*, status, capacity,
+           CASE WHEN hired = positions THEN 0
+                ELSE greatest(0, capacity - active - pending) END AS free,
            status IN ('OPEN', 'PAUSED') AS runs,
            extract(epoch FROM lead(at, 1, %(end)s) OVER (ORDER BY seq) - at)::float8 AS seconds
     FROM told JOIN versions USING (version)

@@ -43,8 +43,9 @@ def admit(
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits, or
     the walk to the next in line is unfinished, and then they join behind it.
-    Nobody unverified gets a seat, and before a draw nobody does. An unverified application of the
-    same person is taken over: it keeps its place and gets the new name. Does not write the line.
+    Nobody unverified gets a seat; nobody at all does before a draw, or once every position is
+    filled. An unverified application of the same person is taken over: it keeps its place and gets
+    the new name. Does not write the line.
     Raises JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided.
     """
     if job.status is not JobStatus.OPEN:

@@ -28,6 +28,8 @@ ITERATIONS = 5
 # How many requests of a process work at the same time on the way to their turns. With more, all of
 # them would take longer, and a job would wait for all before it could go on with the first.
 MOST_UNDER_WAY = 4
+# How long one waits for that. Then the others are held up by something else.
+BEGIN_SECONDS = 1.0
 # In the place of a cell: until when the event loop has looked.
 _LOOK = -1
 
@@ -35,12 +37,25 @@ _LOOK = -1
 class Arrival:
     """One request that wants to join a job's line, and is expected until it takes its turn."""
 
-    __slots__ = ("is_expected", "is_under_way", "job_id", "of", "stamp")
+    __slots__ = (
+        "came_at",
+        "has_place",
+        "is_expected",
+        "is_under_way",
+        "job_id",
+        "of",
+        "own_came_at",
+        "stamp",
+    )
 
     def __init__(self, of: Arrivals, job_id: UUID, stamp: int) -> None:
         self.of = of
         self.job_id = job_id
         self.stamp = stamp
+        # When it came, in nanoseconds since 1970: by a place token from an earlier attempt, if it
+        # has one, and by itself.
+        self.came_at = self.own_came_at = time.time_ns() - (time.monotonic_ns() - stamp)
+        self.has_place = False
         self.is_expected = False
         self.is_under_way = False
 
@@ -48,9 +63,24 @@ class Arrival:
         """Stop being expected: the turn has come to the job, or will not come."""
         self.of.reach(self)
 
-    def put_behind(self, stamp: int) -> None:
-        """Let the request count as one that came directly after another, if it came before it."""
-        self.of.put_behind(self, stamp)
+    def take_place(self, came_at: int) -> None:
+        """Let the request count as one that came when its first attempt did."""
+        self.has_place = True
+        self.came_at = min(came_at, self.own_came_at)
+        self.move(self.stamp - (self.own_came_at - self.came_at))
+
+    def lose_place(self) -> None:
+        """Let a further attempt count as one that came when this one did."""
+        self.has_place = False
+        self.came_at = self.own_came_at
+
+    def move(self, stamp: int) -> None:
+        """Expect the request as one that came at another time."""
+        self.of.move(self, stamp)
+
+    def hide(self) -> None:
+        """Do not expect the request until it moves: it waits behind another that is expected."""
+        self.of.hide(self)
 
 
 class Arrivals:
@@ -65,19 +95,25 @@ class Arrivals:
         self._given_up: dict[tuple[int, int], int] = {}  # stamps, by row and cell
         self._loop: asyncio.AbstractEventLoop | None = None
         self._under_way = 0
-        self._held_back: list[tuple[int, int, threading.Event]] = []  # by stamp
+        self._held_back: list[tuple[int, int, threading.Event, Arrival]] = []  # by stamp
         self._numbers = itertools.count()
 
     def begin(self, arrival: Arrival) -> None:
         """Wait in a thread until few others are under way to their turns: the earliest is next."""
         with self._guard:
-            arrival.is_under_way = True
             if self._under_way < MOST_UNDER_WAY:
                 self._under_way += 1
+                arrival.is_under_way = True
                 return
             may_begin = threading.Event()
-            insort(self._held_back, (arrival.stamp, next(self._numbers), may_begin))
-        may_begin.wait()
+            held_back = arrival.stamp, next(self._numbers), may_begin, arrival
+            insort(self._held_back, held_back)
+        if not may_begin.wait(BEGIN_SECONDS):
+            with self._guard:
+                if not arrival.is_under_way:  # else its time has just come
+                    self._held_back.remove(held_back)
+                    self._under_way += 1
+                    arrival.is_under_way = True
 
     def expect(self, job_id: UUID, stamp: int) -> Arrival:
         """Expect a request at a job. `stamp`: when it came, by `time.monotonic_ns`."""
@@ -92,18 +128,24 @@ class Arrivals:
             self._remove(arrival)
             if arrival.is_under_way:
                 arrival.is_under_way = False
-                if self._held_back:
-                    self._held_back.pop(0)[-1].set()
+                if self._held_back and self._under_way <= MOST_UNDER_WAY:
+                    _, _, may_begin, following = self._held_back.pop(0)
+                    following.is_under_way = True
+                    may_begin.set()
                 else:
                     self._under_way -= 1
 
-    def put_behind(self, arrival: Arrival, stamp: int) -> None:
-        """Change the stamp of an expected request to one that is not before another."""
+    def move(self, arrival: Arrival, stamp: int) -> None:
+        """Expect a request with another stamp."""
         with self._guard:
-            if arrival.stamp <= stamp:
-                self._remove(arrival)
-                arrival.stamp = stamp + 1
-                self._add(arrival)
+            self._remove(arrival)
+            arrival.stamp = stamp
+            self._add(arrival)
+
+    def hide(self, arrival: Arrival) -> None:
+        """Do not expect a request for the time being."""
+        with self._guard:
+            self._remove(arrival)
 
     def _add(self, arrival: Arrival) -> None:
         cell = cell_of(arrival.job_id)
@@ -192,6 +234,15 @@ def thread_of_arrival(arrival: Arrival | None) -> Iterator[None]:
         _thread.arrival = None
         if arrival is not None:
             arrival.reach()
+
+
+def reach_of_thread() -> None:
+    """Let nobody wait for the request on which this thread works, which itself waits for another.
+
+    It keeps its stamp.
+    """
+    if (arrival := getattr(_thread, "arrival", None)) is not None:
+        arrival.reach()
 
 
 def current_arrival(job_id: UUID) -> Arrival | None:

@@ -28,7 +28,7 @@ ALL_WEBHOOKS = "*"
 class Due(NamedTuple):
     """Things due in a line: offers and proofs of an address, and planned seats, in order.
 
-    `next_at` is the next time after that: of a deadline, of planned seats, or of the draw.
+    `next_at` is the next time after that: of a deadline, of planned seats, or of the job itself.
     """
 
     people: list[Application]
@@ -66,7 +66,10 @@ class Source(Protocol):
         """Return the next end of a cool-down or deferral of anyone verified in line."""
 
     def next_instant(self, job: LockedJob) -> datetime | None:
-        """Return the next deadline, time of seats or draw, or such an end, after the last event."""
+        """Return the next time of a deadline, of seats or of the job, or such an end.
+
+        After the last event.
+        """
 
     def waiting(self, job: LockedJob) -> list[Application]:
         """Return everyone on the waitlist, in no order."""
@@ -82,6 +85,9 @@ class Source(Protocol):
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         """Return the ticket and tie of a person before the seat that they hold."""
+
+    def drop_plans(self, job: LockedJob) -> None:
+        """Delete all plans of a job that closes."""
 
     def put_plan(self, plan: PlannedSeats) -> None:
         """Write a plan whose seats have changed, or remove it when it is done."""
@@ -122,6 +128,10 @@ class LockedJob(LineCounters):
     clock_offset_seconds: int
     draw_at: datetime | None
     drawn_at: datetime | None
+    positions_to_fill: int | None
+    hired_count: int
+    opens_at: datetime | None
+    closes_at: datetime | None
     # Types of webhooks that someone wants, for `pipeline.webhooks.queue`; read along, because
     # it may not ask the database.
     webhook_types: list[str]
@@ -150,6 +160,8 @@ class LockedJob(LineCounters):
     # limit. Then people who come before others may still be waiting for a free seat, so nobody else
     # gets it in this transaction.
     turns_passed: int = 0
+    # Whether this change touches the positions, the people hired or the dates.
+    is_hiring_changed: bool = False
     is_walk_unfinished: bool = False
     # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)
@@ -169,6 +181,15 @@ class LockedJob(LineCounters):
     def is_due(self) -> bool:
         """Tell whether something may have to be settled before any other decision."""
         return self.next_due_at is not None and self.next_due_at <= self.now
+
+    def next_date(self, since: datetime) -> datetime | None:
+        """Return the next announced time of the job itself: it opens, is drawn by lot or closes."""
+        dates = [self.closes_at, self.draw_at if self.awaits_draw else None]
+        if self.status is JobStatus.DRAFT:
+            dates = [self.opens_at]
+        elif self.status is JobStatus.CLOSED:
+            dates = []
+        return min((at for at in dates if at and at > since), default=None)
 
     def quiet_hours_of(self, application: Application) -> QuietHours | None:
         """Return the quiet hours of an application's person under the current policy, if any."""

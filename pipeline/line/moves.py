@@ -12,10 +12,17 @@ from types import MappingProxyType
 from typing import Any
 
 from jobs.models import JobStatus
+from pipeline.domain import draw
+from pipeline.domain.errors import DatesRefused, IllegalJobMove
 from pipeline.domain.place import LOGGED, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    CLOSES_AT,
     DRAW_AT,
+    HIRED,
+    JOB_MOVES,
+    OPENS_AT,
+    POSITIONS,
     SYSTEM,
     TIME_ZONE,
     VIA_KEY,
@@ -147,6 +154,9 @@ def make_move(
             setattr(job, counter, getattr(job, counter) + step)
     is_unverified = now_in is Status.WAITLIST and not application.is_verified
     job.unverified_count += is_unverified - was_unverified
+    if move is Move.HIRE:
+        job.hired_count += 1
+        job.is_hiring_changed = True
     quiet = job.quiet_hours_of(application) if now_in is Status.PENDING_ACKNOWLEDGMENT else None
     if quiet:
         facts = {**facts, TIME_ZONE: quiet.zone}
@@ -207,9 +217,11 @@ def make_job_move(
 ) -> LogEntry:
     """Log a change of the job itself, with the job data that replay needs from here on.
 
-    The data also has the offset of a sandbox's clock, and the time of a draw by lot. `facts` as in
-    `make_move`.
+    The data also has the offset of a sandbox's clock, the announced times and the number of
+    positions to fill. `facts` as in `make_move`.
     """
+    if event in (EventType.POSITIONS_CHANGED, EventType.DATES_CHANGED):
+        job.is_hiring_changed = True
     data = {
         **facts,
         "status": job.status.value,
@@ -218,9 +230,52 @@ def make_job_move(
     }
     if job.is_test:
         data["clock_offset_seconds"] = job.clock_offset_seconds
-    if job.draw_at is not None:
-        data[DRAW_AT] = logged_time(job.draw_at)
+    if job.positions_to_fill is not None:
+        data[POSITIONS] = job.positions_to_fill
+    dates = {DRAW_AT: job.draw_at, OPENS_AT: job.opens_at, CLOSES_AT: job.closes_at}
+    data |= {name: logged_time(at) for name, at in dates.items() if at is not None}
     return _record(job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at)
+
+
+def change_job_status(
+    job: LockedJob,
+    to: JobStatus,
+    *,
+    actor: Actor,
+    effective_at: datetime | None = None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> LogEntry:
+    """Open, pause, resume or close a job. Does not fill its seats.
+
+    Closing deletes planned seats, and makes the job due while people are left to be closed out.
+    Raises IllegalJobMove; DrawRefused and DatesRefused for a draft whose draw or closing comes
+    before it opens.
+    """
+    before = job.status
+    event = JOB_MOVES.get((before.value, to.value))
+    if event is None:
+        raise IllegalJobMove(status=before.value, verb=to.value)
+    if before is JobStatus.DRAFT:
+        at = effective_at or job.now
+        draw.check_time(job.draw_at, at)
+        if job.closes_at and job.closes_at <= at:
+            raise DatesRefused(why="The closing date has passed. Change it first.")
+        job.opened_at = job.now
+        for date in filter(None, (job.draw_at, job.closes_at)):
+            job.note_due(date)
+    job.status = to
+    if to is JobStatus.CLOSED:
+        job.closed_at = job.now
+        job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
+        job.source.drop_plans(job)
+    return make_job_move(
+        job,
+        event,
+        actor=actor,
+        statuses=(before, to),
+        effective_at=effective_at,
+        facts=facts,
+    )
 
 
 def _record(
@@ -242,6 +297,8 @@ def _record(
         "unverified": job.unverified_count,
         "next_ticket": job.next_ticket,
     }
+    if job.positions_to_fill is not None:
+        counters[HIRED] = job.hired_count
     entry = LogEntry(
         job_id=job.id,
         seq=job.seq + 1,

@@ -90,10 +90,12 @@ class Peers:
     def expected(self, row: int, cell: int) -> tuple[int, int]:
         """Return the earliest stamp that a process still expects, and until when it has seen all.
 
-        It has registered every request that reached it before the second.
+        It has registered every request that reached it before the second, which is read first: a
+        request could otherwise be registered and seen between the two.
         """
         start = row * _WIDTH
-        return self._cells[start + _FIRST + cell], self._cells[start + _SEEN]
+        seen = self._cells[start + _SEEN]
+        return self._cells[start + _FIRST + cell], seen
 
     def expect(self, row: int, cell: int, stamp: int) -> None:
         """Publish the earliest stamp that a process still expects."""

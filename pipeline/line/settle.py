@@ -1,6 +1,7 @@
 """Settlement of a job: overdue offers decay or lapse, planned seats open, free seats are filled.
 
-If the order is drawn by lot, the draw comes before the first seat is filled.
+A job with announced dates opens and closes at them. If the order is drawn by lot, the draw comes
+before the first seat is filled.
 
 Applications that were not verified in time lapse too, without a miss.
 
@@ -22,9 +23,9 @@ from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import PLANNED_SEATS, SYSTEM, UNVERIFIED, EventType, Move, Status
 from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob, Next
-from pipeline.line.moves import draw_ticket, make_job_move, make_move, promote
+from pipeline.line.moves import change_job_status, draw_ticket, make_job_move, make_move, promote
 from pipeline.line.write import write
-from pipeline.models import PlannedSeats
+from pipeline.models import Application, PlannedSeats
 
 # Offers of free seats to the next in line, strictly in order.
 
@@ -41,7 +42,8 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
     `cause_seq`; also the plan, if the seat was planned. People who asked to pass this turn pass
     it; this event is the cause of the promotion into the same seat. If seats stay free because
     everyone who waits is in a cool-down or has deferred, the job becomes due when the first of
-    these may end. Nobody is promoted before a draw, or in a sandbox with a full log.
+    these may end. Nobody is promoted before a draw, once every position is filled, or in a
+    sandbox with a full log.
 
     One transaction passes at most MOST_PASSES turns. If there are more, it stops there with the
     seat still free, and the job stays due: the next settlement goes on from the same place.
@@ -216,13 +218,30 @@ def settle_each_instant(job: LockedJob) -> None:
     if job.is_due:
         job.next_due_at = _first_instant(job)
     for _ in range(MOST_INSTANTS):
-        if job.seq >= MOST_SANDBOX_EVENTS or not job.next_due_at or job.next_due_at > until:
+        if (at := _due_instant(job, until)) is None:
             break
-        job.now = max(job.next_due_at, job.last_event_at)
+        job.now = max(at, job.last_event_at)
         _settle_due_now(job)
         if job.is_walk_unfinished:
             break
     job.now = until
+    _leave_rest(job)
+
+
+def _due_instant(job: LockedJob, until: datetime) -> datetime | None:
+    """Return the next instant to settle, or None if there is none up to a time."""
+    is_over = job.seq >= MOST_SANDBOX_EVENTS or job.status is JobStatus.CLOSED
+    due = job.next_due_at
+    return None if is_over or due is None or due > until else due
+
+
+def _leave_rest(job: LockedJob) -> None:
+    """Leave what a settlement has not done. Raises ClockMoving and SandboxFull.
+
+    A job that has closed meanwhile is closed out by the worker.
+    """
+    if job.status is JobStatus.CLOSED:
+        return
     if job.seq >= MOST_SANDBOX_EVENTS:
         job.next_due_at, job.is_full = None, True
         write(job)
@@ -248,23 +267,45 @@ def _settle_due_now(job: LockedJob) -> None:
         job.freed_by.append(last)  # the last pass opened the next seat
     due = job.source.due(job)
     job.next_due_at = due.next_at
-    for application in [job.attach(each) for each in due.people]:
+    if job.status is JobStatus.DRAFT and job.opens_at and job.opens_at <= job.now:
+        change_job_status(job, JobStatus.OPEN, actor=SYSTEM, effective_at=job.opens_at)
+    closing = _due_closing(job)
+    _end_overdue(job, due.people, until=closing or job.now)
+    if closing:
+        change_job_status(job, JobStatus.CLOSED, actor=SYSTEM, effective_at=closing)
+    else:
+        change_planned_seats(job, due.plans)
+        fill_seats(job, cause_seq=draw_if_due(job))
+    job.freed_by.clear()  # later promotions have causes of their own
+    write(job)
+
+
+def _due_closing(job: LockedJob) -> datetime | None:
+    """Return the announced time of a job's closing if it has come.
+
+    Nobody is offered a seat, and nothing is drawn, in a settlement that closes the job.
+    """
+    if job.status is JobStatus.DRAFT or job.closes_at is None or job.closes_at > job.now:
+        return None
+    return job.closes_at
+
+
+def _end_overdue(job: LockedJob, people: list[Application], *, until: datetime) -> None:
+    """Settle offers and proofs of an address that were overdue at `until`."""
+    for application in [job.attach(each) for each in people]:
+        deadline, misses = application.acknowledge_by, application.decay_count + 1
+        if (deadline or application.verify_by or until) > until:
+            continue
         if application.status == Status.WAITLIST:
             facts = {"reason": UNVERIFIED}
             make_move(
                 job, application, Move.EXPIRE, effective_at=application.verify_by, facts=facts
             )
-            continue
-        deadline, misses = application.acknowledge_by, application.decay_count + 1
-        if job.policy.keeps_place(misses):
+        elif job.policy.keeps_place(misses):
             places = {"places": job.policy.places_lost(misses)}
             make_move(job, application, Move.DECAY, effective_at=deadline, facts=places)
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
-    change_planned_seats(job, due.plans)
-    fill_seats(job, cause_seq=draw_if_due(job))
-    job.freed_by.clear()  # later promotions have causes of their own
-    write(job)
 
 
 def close_out_batch(job: LockedJob) -> None:

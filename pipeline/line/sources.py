@@ -50,7 +50,7 @@ SELECT * FROM (
 ) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
 """)
 
-# The next deadline to acknowledge or to verify, time of planned seats, or draw.
+# The next deadline to acknowledge or to verify, or time of planned seats.
 READ_NEXT_DEADLINE = PreparedStatement("""
 SELECT least((
     SELECT min(acknowledge_by) FROM pipeline_application
@@ -61,9 +61,6 @@ SELECT least((
 ), (
     SELECT min(next_at) FROM pipeline_plannedseats
     WHERE job_id = %(job)s AND next_at > %(now)s
-), (
-    SELECT draw_at FROM jobs_job
-    WHERE id = %(job)s AND drawn_at IS NULL AND status <> 'DRAFT' AND draw_at > %(now)s
 ))
 """)
 
@@ -139,6 +136,10 @@ def attach_locked_row(job: LockedJob, row: Row) -> Application:
     return job.attach(_application(row[:_WIDTH]), row[_WIDTH])
 
 
+def _earliest(*moments: datetime | None) -> datetime | None:
+    return min((at for at in moments if at), default=None)
+
+
 def _application(row: Row) -> Application:
     """Make an application from a row of `APPLICATION`."""
     return Application.from_db("default", APPLICATION, row)
@@ -157,6 +158,7 @@ class Database:
             [READ_DUE, READ_NEXT_DEADLINE, READ_DUE_SEATS], moment
         )
         plans = [PlannedSeats.from_db("default", PLANNED, row) for row in planned]
+        next_at = _earliest(next_at, job.next_date(job.now))
         return Due([_application(row) for row in rows], plans, next_at)
 
     def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
@@ -173,7 +175,7 @@ class Database:
     def next_instant(self, job: LockedJob) -> datetime | None:
         since = {"job": job.id, "now": job.last_event_at}
         found = run_statements([READ_NEXT_DEADLINE, READ_NEXT_HELD], since)
-        return min((at for ((at,),) in found if at), default=None)
+        return _earliest(*(at for ((at,),) in found), job.next_date(job.last_event_at))
 
     def waiting(self, job: LockedJob) -> list[Application]:
         return [_application(row) for row in READ_ALL_WAITING.all(job=job.id)]
@@ -199,6 +201,9 @@ class Database:
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         return read_waiting_place(application)
+
+    def drop_plans(self, job: LockedJob) -> None:
+        PlannedSeats.objects.filter(job_id=job.id).delete()
 
     def put_plan(self, plan: PlannedSeats) -> None:
         if plan.times_left:
@@ -274,6 +279,10 @@ class Memory:
             clock_offset_seconds=0,
             draw_at=None,
             drawn_at=None,
+            positions_to_fill=None,
+            hired_count=0,
+            opens_at=None,
+            closes_at=None,
             webhook_types=[],
             now=now,
             announced_due_at=None,
@@ -323,8 +332,7 @@ class Memory:
 
     def next_instant(self, job: LockedJob) -> datetime | None:
         since = job.last_event_at
-        found = self._next_deadline(job, since), self._after(self._ends, since)
-        return min((at for at in found if at), default=None)
+        return _earliest(self._next_deadline(job, since), self._after(self._ends, since))
 
     def waiting(self, job: LockedJob) -> list[Application]:
         return [self._read(id) for *_, id in self._waiting]
@@ -364,6 +372,9 @@ class Memory:
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         return self._stood(application.id, len(self.log) + 1)
+
+    def drop_plans(self, job: LockedJob) -> None:
+        self.plans.clear()
 
     def put_plan(self, plan: PlannedSeats) -> None:
         at = self.plans.index(plan)
@@ -429,12 +440,8 @@ class Memory:
         return row.is_verified and not (row.held_until and row.held_until > now)
 
     def _next_deadline(self, job: LockedJob, since: datetime) -> datetime | None:
-        moments = [each.next_at for each in self.plans if each.next_at > since]
-        if deadline := self._after(self._deadlines, since):
-            moments.append(deadline)
-        if job.awaits_draw and job.status != "DRAFT" and job.draw_at and job.draw_at > since:
-            moments.append(job.draw_at)
-        return min(moments, default=None)
+        plans = (each.next_at for each in self.plans if each.next_at > since)
+        return _earliest(*plans, self._after(self._deadlines, since), job.next_date(since))
 
     def _stood(self, id: UUID, before: int) -> tuple[int, int]:
         """Return the place before an event: as it was logged, or as it would have been."""

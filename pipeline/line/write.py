@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.dispatch import Signal
 
+from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, count_people_ahead
@@ -66,8 +67,13 @@ def follow_up_tasks(job: LockedJob) -> list[NewTask]:
 committed = Signal()
 
 
-# Columns of the job's row that a change writes.
-WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid", "is_test")]
+# Columns of the job's row that a change writes; the positions and dates only if they change.
+HIRING = ("positions_to_fill", "hired_count", "opens_at", "closes_at")
+NEVER_WRITTEN = ("id", "company_id", "last_txid", "is_test")
+WRITTEN = [name for name in HOT if name not in (*NEVER_WRITTEN, *HIRING)]
+
+# Those that are fields of a locked job: not the parts of its policy.
+WRITTEN_OF_JOB = ["id", "company_id", "last_txid", *(n for n in WRITTEN if n not in POLICY_FIELDS)]
 
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
 ENTRY = list(LogEntry.__dataclass_fields__)
@@ -145,7 +151,8 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
         ("changed", CHANGE_FEW if few else CHANGE, job.changed.values(), APPLICATION),
         ("entries", APPEND, job.entries, ENTRY),
     )
-    values: dict[str, Any] = {name: getattr(job, name) for name in HOT if hasattr(job, name)}
+    names = (*WRITTEN_OF_JOB, *HIRING) if job.is_hiring_changed else WRITTEN_OF_JOB
+    values: dict[str, Any] = {name: getattr(job, name) for name in names}
     values |= job.policy.values() | {"status": job.status.value}
     values["next_due_at"] = job.database_due_at
     values |= {name: _encode_rows(rows, columns) for name, _, rows, columns in tables if rows}
@@ -154,7 +161,9 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    statements = [build_statement(*parts, with_tasks=bool(tasks))]
+    statements = [
+        build_statement(*parts, with_tasks=bool(tasks), with_hiring=job.is_hiring_changed)
+    ]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         statements.append(NOTIFY_DUE)
@@ -188,12 +197,16 @@ def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
 
 
 @cache
-def build_statement(*parts: tuple[str, str], with_tasks: bool = False) -> PreparedStatement[Row]:
+def build_statement(
+    *parts: tuple[str, str], with_tasks: bool = False, with_hiring: bool = False
+) -> PreparedStatement[Row]:
     """Join statements into one. The same parts give the same statement, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     written = " RETURNING (SELECT count(*) FROM tasks_given)" if with_tasks else ""
+    hiring = "".join(f"{name} = %({name})s, " for name in HIRING) if with_hiring else ""
+    write_job = WRITE_JOB.replace("SET ", f"SET {hiring}", 1)
     return PreparedStatement(
-        f"WITH {', '.join(named)} {WRITE_JOB}{written}" if named else WRITE_JOB
+        f"WITH {', '.join(named)} {write_job}{written}" if named else write_job
     )
 
 

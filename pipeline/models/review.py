@@ -115,6 +115,9 @@ class PendingDecision(models.Model):
     outcome = models.CharField(max_length=10, choices=[(each, each) for each in DECISIONS])
     reason = models.CharField(max_length=20, blank=True, choices=[(r, r) for r in CHOSEN_REASONS])
     note = models.CharField(max_length=NOTE_LENGTH, blank=True)
+    # Whether the job closes if this fills its last position, or goes on with one more; null: the
+    # decision did not have to say.
+    close_job = models.BooleanField(null=True)
     decided_by = models.UUIDField()
     created_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField()
@@ -149,6 +152,7 @@ class DecisionItem(models.Model):
     class Problem(models.TextChoices):
         DECIDED = "DECIDED"  # another decision on the person was pending
         NOT_POSSIBLE = "NOT_POSSIBLE"  # not from the application's status
+        FILLED = "FILLED"  # all positions of the job were filled
         SITE = "SITE"  # the site could not carry it out
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -19,6 +19,7 @@ from jobs.models import (
     Job,
 )
 from jobs.policies import POLICY_FIELDS, Policy
+from pipeline.domain.states import POSITIONS
 from pipeline.models.line import Application
 
 
@@ -314,7 +315,8 @@ class JobTemplate(models.Model):
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
     capacity = models.IntegerField()
-    # The values of a `Policy`, and BY_LOT. A rule that was added later has its default.
+    # The values of a `Policy`, BY_LOT, and the positions to fill. One that was added later has its
+    # default.
     rules = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -333,6 +335,11 @@ class JobTemplate(models.Model):
     def policy(self) -> Policy:
         """Rules for the line of a new job."""
         return Policy(**{name: self.rules[name] for name in POLICY_FIELDS if name in self.rules})
+
+    @property
+    def positions_to_fill(self) -> int | None:
+        """Positions to fill of a new job; None for any number."""
+        return self.rules.get(POSITIONS)
 
     @property
     def by_lot(self) -> bool:

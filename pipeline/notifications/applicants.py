@@ -156,7 +156,8 @@ def email_facts(application: Application, offer: links.LinkedOffer | None) -> Fa
     place = seen.position if seen else None
     is_deferring = seen and application.not_before and application.not_before > seen.now
     puts_off = is_deferring or application.pass_next
-    is_open = application.job.status == JobStatus.OPEN and not puts_off
+    is_moving = application.job.status == JobStatus.OPEN and not application.job.is_filled
+    is_open = is_moving and not puts_off
     known = read_prospects({application.job_id: place}) if place and is_open else {}
     return Facts(
         job_title=isolated(application.job.posting.title),

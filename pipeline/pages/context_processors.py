@@ -24,7 +24,8 @@ NAV_OF_MEMBERS = (
         "company_jobs",
         "Jobs",
         "new_job board applications timeline verify_log replay figures reports report job_settings"
-        " share_job job_capacity job_close job_delete add_person import_applications import_result"
+        " share_job job_capacity job_hiring job_close job_delete add_person import_applications"
+        " import_result"
         " application decide decide_many decision idle_seats what_if job_templates job_template"
         " keep_template delete_template planned_seats reinstate contests answer_contest",
     ),

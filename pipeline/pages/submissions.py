@@ -20,6 +20,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.utils.translation import gettext as _
 
+from pipeline.line.arrivals import reach_of_thread
 from pipeline.templatetags.live import SUBMISSION
 from pipeline.web.idempotency import (
     IdempotencyClaim,
@@ -71,6 +72,7 @@ def _claim(request: HttpRequest, _view: Any, _args: Any, _named: Any) -> HttpRes
     while isinstance(found := claim_key(record, record), InUse):
         if time.monotonic() > until:
             return render(request, "errors/still_working.html", status=409)
+        reach_of_thread()
         time.sleep(LOOK_SECONDS)
     if isinstance(found, IdempotencyClaim):
         request.submission_claim = found  # type: ignore[attr-defined]

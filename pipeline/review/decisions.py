@@ -11,10 +11,17 @@ from django.conf import settings
 from django.db import OperationalError, transaction
 from django.db.models.functions import Now
 
-from jobs.models import Job
+from jobs.models import Job, JobStatus
 from pipeline.database import instants
-from pipeline.domain.errors import ClockMoving, DecisionTooLate, JobNotFound, LineError
-from pipeline.domain.states import DECISIONS, Actor, ActorKind, Outcome, Reason, Status
+from pipeline.domain.errors import (
+    ClockMoving,
+    DecisionTooLate,
+    JobNotFound,
+    LastPosition,
+    LineError,
+    PositionsFilled,
+)
+from pipeline.domain.states import DECISIONS, Actor, ActorKind, IfLast, Outcome, Reason, Status
 from pipeline.domain.verbs import MOVES
 from pipeline.line.write import committed
 from pipeline.models import Application, DecisionItem, PendingDecision
@@ -62,16 +69,42 @@ def carry_out(
                 reason=Reason(decision.reason) if decision.reason else None,
                 note=decision.note,
                 request_id=item.id,
+                if_last=_if_last(decision),
             )
         except ClockMoving:  # of a sandbox, for a moment
             mine.update(state=State.WAITING)
             raise
+        except PositionsFilled:
+            mine.update(state=State.REFUSED, problem=Problem.FILLED)
         except LineError:
             mine.update(state=State.REFUSED, problem=DecisionItem.Problem.NOT_POSSIBLE)
         else:
             mine.update(state=State.DONE)
         after_each(done, len(items))
     finish_carrying_out(decision_id)
+
+
+def _if_last(decision: PendingDecision) -> IfLast:
+    """Return what follows if a decision fills the last position.
+
+    If it was not asked, because the job had more positions then, the job stays open.
+    """
+    if decision.close_job is None:
+        return IfLast.STAY
+    return IfLast.of(close_job=decision.close_job)
+
+
+def count_positions_left(job: Job) -> int | None:
+    """Return how many people can still be hired, apart from those whose hiring is pending.
+
+    None for a job that hires any number of people.
+    """
+    if job.positions_left is None:
+        return None
+    pending = DecisionItem.objects.filter(
+        decision__job_id=job.id, decision__outcome=Outcome.HIRED, state__in=OPEN
+    )
+    return max(0, job.positions_left - pending.count())
 
 
 def give_up_carrying_out(decision_id: UUID) -> None:
@@ -112,6 +145,7 @@ def make(
     actor: Actor,
     reason: Reason | None = None,
     note: str = "",
+    close_job: bool | None = None,
 ) -> PendingDecision:
     """Store a company's decision on some of a job's applications; a task carries it out when due.
 
@@ -119,8 +153,10 @@ def make(
     People for whom it is not possible, or for whom another decision is pending, are stored as
     refused. Applications of other jobs are left out. Making it again under the same id changes
     nothing. If the site does not delay decisions, a small one has taken effect when this returns,
-    unless the line is too busy: then the task follows. Raises JobNotFound if the id is that of
-    another job's decision. Must not be called inside a transaction.
+    unless the line is too busy: then the task follows. `close_job`: whether the job closes if this
+    fills its last position, or goes on with one more; it has to be given then. Raises JobNotFound
+    if the id is that of another job's decision, LastPosition, and PositionsFilled if more people
+    are to be hired than there are positions. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
         delay = timedelta(seconds=settings.DECISION_UNDO_SECONDS)
@@ -129,6 +165,7 @@ def make(
             "outcome": outcome,
             "reason": reason or "",
             "note": note,
+            "close_job": close_job,
             "decided_by": actor.id,
             "due_at": instants.now() + delay,
         }
@@ -137,7 +174,11 @@ def make(
             raise JobNotFound
         if not is_new:
             return decision
+        hiring = Job.objects.get(id=job_id) if outcome is Outcome.HIRED else None
+        left = count_positions_left(hiring) if hiring else None
         waiting = _store_items(decision, application_ids[:MOST_PEOPLE])
+        if hiring and left is not None and waiting and close_job is not False:
+            _check_positions(hiring, waiting, left, is_answered=close_job is not None)
         is_delayed = bool(delay) or waiting > MOST_AT_ONCE
         if waiting:
             payload = {"decision": str(decision_id)}
@@ -150,6 +191,17 @@ def make(
             carry_out(decision_id)
     decision.refresh_from_db()
     return decision
+
+
+def _check_positions(job: Job, people: int, left: int, *, is_answered: bool) -> None:
+    """Refuse to hire more people than there are positions, and the last without an answer.
+
+    This looks ahead, for the people who decide; the line itself decides when they are hired.
+    """
+    if people > left:
+        raise PositionsFilled(positions=job.positions_to_fill)
+    if people == left and not is_answered and job.status != JobStatus.CLOSED:
+        raise LastPosition
 
 
 def _store_items(decision: PendingDecision, application_ids: Sequence[UUID]) -> int:

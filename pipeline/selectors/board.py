@@ -299,6 +299,7 @@ def _promotion_facts(
         last_promotion=activity.last_promotion,
         worker_seen=worker.seen and worker.seen + ahead,
         worker_alive=worker.alive,
+        is_filled=job.is_filled,
     )
 
 

@@ -325,6 +325,8 @@ _OF_JOBS = frozenset(
         EventType.JOB_CLOSED,
         EventType.CAPACITY_CHANGED,
         EventType.POLICY_CHANGED,
+        EventType.POSITIONS_CHANGED,
+        EventType.DATES_CHANGED,
         EventType.CLOCK_ADVANCED,
         EventType.DRAWN,
     }

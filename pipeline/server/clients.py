@@ -38,7 +38,7 @@ class Clients:
 
     def find_client(self, scope: Message) -> Client:
         """Return a request's client."""
-        credential = _credential(scope)
+        credential = find_credential(scope)
         if name := self._known.get(credential):
             self._known.move_to_end(credential)
             return Client(name, is_known=True)
@@ -49,13 +49,13 @@ class Clients:
         name = environ.get(ACCEPTED_CREDENTIAL)
         if not name or client == (name, True):
             return
-        if credential := _credential(scope):
+        if credential := find_credential(scope):
             self._known[credential] = name
             if len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
 
 
-def _credential(scope: Message) -> bytes:
+def find_credential(scope: Message) -> bytes:
     """Return a hash of a request's key, token or session, or no bytes without one."""
     credential = find_header(scope, b"authorization")
     if not credential:

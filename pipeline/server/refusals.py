@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
+from csp.utils import build_policy
 from django.template.loader import render_to_string
+from django.utils.html import escape, format_html_join
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pipeline.api import problem_types, problems
-from pipeline.api.problem_types import MALFORMED_REQUEST, ProblemType
+from pipeline.api.problem_types import MALFORMED_REQUEST, UNAVAILABLE, ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.server.clients import Application
 from pipeline.web.asgi_types import Message, Receive, Send, find_header
@@ -28,13 +33,19 @@ OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
 LENGTH_REQUIRED = replace(problem_types.MALFORMED_REQUEST, status=411)
 # When a client may try again, if the kind of refusal does not say so itself.
 RETRY_SECONDS = 1
+_GAP = "~gap~"
 
 
 async def refuse(
-    scope: Message, send: Send, kind: ProblemType, why: str, caller: str = "anonymous"
+    scope: Message,
+    send: Send,
+    kind: ProblemType,
+    why: str,
+    caller: str = "anonymous",
+    *,
+    headers: Mapping[str, str] | None = None,
 ) -> None:
     """Refuse a request, with a problem for API clients, else with a page."""
-    refusal_log.note((scope.get("client") or ("",))[0], kind.status, caller)
     name = sane_request_id(find_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.build_body(kind, cast("Any", SimpleNamespace(request_id=name)))
@@ -42,17 +53,53 @@ async def refuse(
         media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
         media_type, body = "text/html; charset=utf-8", _page(kind)
+    said = {"Content-Type": media_type, "X-Request-ID": name}
+    if kind.status in (429, 503):
+        said["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
+    await _end_with(scope, send, kind.status, said | dict(headers or {}), body, caller)
+
+
+class WaitingPage(NamedTuple):
+    """Page that keeps a form which the site is too full to take, and sends it again."""
+
+    fields: Sequence[tuple[str, str]]
+    ahead: int  # about how many people came before
+    seconds: int  # until it is sent again
+
+
+async def send_waiting_page(scope: Message, send: Send, page: WaitingPage, caller: str) -> None:
+    """Refuse a form because the site is full, and keep it."""
+    ahead = _("Nobody is ahead of you any more.")
+    if page.ahead:
+        ahead = ngettext(
+            "About %(count)s person is ahead of you.",
+            "About %(count)s people are ahead of you.",
+            page.ahead,
+        ) % {"count": f"{page.ahead:,}"}
+    fields = format_html_join("", '<input type="hidden" name="{}" value="{}">', page.fields)
+    before, between, after, end = _waiting_page()
+    text = f"{before}{escape(ahead)}{between}{page.seconds}{after}{fields}{end}"
     headers = {
-        "Content-Type": media_type,
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": build_policy(),
+        "X-Request-ID": sane_request_id(find_header(scope, b"x-request-id").decode("latin1")),
+        "Retry-After": str(page.seconds),
+    }
+    await _end_with(scope, send, UNAVAILABLE.status, headers, text.encode(), caller)
+
+
+async def _end_with(
+    scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes, caller: str
+) -> None:
+    """Send a refusal that ends the connection, and count it."""
+    refusal_log.note((scope.get("client") or ("",))[0], status, caller)
+    count_loop_answer(scope["method"], "refused", status)
+    general = {
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": name,
         "Connection": "close",
     }
-    if kind.status in (429, 503):
-        headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
-    count_loop_answer(scope["method"], "refused", kind.status)
-    await answer(scope, send, kind.status, headers, body)
+    await answer(scope, send, status, headers | general, body)
 
 
 async def answer(
@@ -70,6 +117,13 @@ async def answer(
 @cache
 def _page(kind: ProblemType) -> bytes:
     return render_to_string("errors/plain.html", {"kind": kind, "request_id": ""}).encode()
+
+
+@cache
+def _waiting_page() -> list[str]:
+    """Return the parts of the page between its number of people, its seconds and its fields."""
+    parts = dict.fromkeys(("ahead", "seconds", "fields"), _GAP)
+    return render_to_string("errors/waiting.html", parts).split(_GAP)
 
 
 # Forms of requests that HTTP allows, but which a proxy could understand in another way. h11 has

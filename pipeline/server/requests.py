@@ -11,7 +11,7 @@ import itertools
 import logging
 import sys
 import threading
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +26,7 @@ from django.db import Error, connection
 
 from pipeline.database.errors import ClusterError
 from pipeline.line.arrivals import Arrival
+from pipeline.server.lines import JobLine, Wait
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ PER_CLIENT = 200
 # The most requests that wait for a thread, shared between clients, and how long each may wait.
 MOST_WAITING = 500
 WAIT_SECONDS = 10.0
+# With more lines, those are forgotten of which nobody waits or is expected back.
+MOST_LINES = 1_000
 # How long a thread may keep the interpreter from others that want it: usually Python's default, as
 # switching costs CPU, but less while heavy requests run. A request of a neighbour needs the
 # interpreter about eight times, and would wait that often.
@@ -56,7 +59,12 @@ class _Waiting:
     is_heavy: bool
     order: int
     turn: asyncio.Future[None]
+    arrival: Arrival | None
     has_thread: bool = False
+
+    @property
+    def has_place(self) -> bool:
+        return self.arrival is not None and self.arrival.has_place
 
 
 class RequestQueue:
@@ -68,7 +76,9 @@ class RequestQueue:
     of the client with the most is refused.
 
     Requests that join the line of a job are one group, whoever sends them: they get threads like
-    those of one client, in the order in which they arrived. They count for their clients too.
+    those of one client, in the order in which they arrived. They count for their clients too. One
+    that was refused before and has a place takes that of the last in the line, and is not refused
+    for those who came later (`pipeline.server.places`).
     """
 
     threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
@@ -95,23 +105,23 @@ class RequestQueue:
         # first is next. A group is a client or a line.
         self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
         self._waiting_of: dict[str, dict[_Waiting, None]] = {}  # by client
-        # The latest stamp that got a thread, of each line of which some run.
-        self._started: dict[str, int] = {}
+        # By group: of which some run, wait, or were refused and are expected back.
+        self._lines: dict[str, JobLine] = {}
         self._waiting_count = 0
         self._numbers = itertools.count()
 
     @contextmanager
-    def admitted(self, client: str) -> Iterator[None]:
+    def admitted(self, client: str, *, is_read_first: bool = False) -> Iterator[None]:
         """Count a client's request while the block runs. Raises TooManyAtOnce, Overloaded.
 
         Raises Overloaded at once if the request could not even wait, so that no work is spent on
-        it.
+        it; but not if its body must be read even then.
         """
         if self._held.get(client, 0) >= self.per_client:
             raise TooManyAtOnce
         could_run = self._may_run(client, client, is_heavy=False)
         is_full = self._waiting_count >= self.most_waiting
-        if is_full and not could_run and self._is_greediest(client):
+        if not is_read_first and is_full and not could_run and self._is_greediest(client):
             raise Overloaded
         self._held[client] += 1
         try:
@@ -122,29 +132,21 @@ class RequestQueue:
     async def begin(self, client: str, *, is_heavy: bool, arrival: Arrival | None = None) -> None:
         """Wait for a thread, which `end` returns. Raises Overloaded.
 
-        `arrival`: of a request that joins a line. If it has to wait, it counts as one that arrived
-        after those which have a thread: they wait at the job for everyone before them, so none of
-        them may be waited for by one that has none yet.
+        `arrival`: of a request that joins a line.
         """
         group = _group_of(client, arrival)
-        if self._may_run(client, group, is_heavy):
-            return self._start(client, group, is_heavy, arrival.stamp if arrival else 0)
-        if self._waiting_count >= self.most_waiting:
-            self._make_room(client)
-        order = next(self._numbers)
         if arrival:
-            arrival.put_behind(self._started.get(group, 0))
-            order = arrival.stamp
-        turn = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(client, group, is_heavy, order, turn)
-        insort(
-            self._waiting.setdefault((group, is_heavy), deque()), waiting, key=attrgetter("order")
-        )
-        self._waiting_of.setdefault(client, {})[waiting] = None
-        self._waiting_count += 1
+            self._refuse_behind_others(group, arrival)
+        if self._may_run(client, group, is_heavy):
+            self._start(client, group, is_heavy, arrival)
+            return
+        if self._waiting_count >= self.most_waiting:
+            self._make_room(client, group, arrival)
+        waiting = self._add_waiting(client, group, is_heavy, arrival)
         try:
-            async with asyncio.timeout(self.wait_seconds):
-                await turn
+            # A line has no more room than for those whose turn comes in a quarter of that.
+            async with asyncio.timeout(self.wait_seconds * (2 if arrival else 1)):
+                await waiting.turn
         except (TimeoutError, asyncio.CancelledError) as stopped:
             if waiting in self._waiting_of.get(client, ()):
                 self._leave(waiting)
@@ -153,7 +155,21 @@ class RequestQueue:
             if isinstance(stopped, TimeoutError):
                 raise Overloaded from None
             raise
-        return None
+
+    def _add_waiting(
+        self, client: str, group: str, is_heavy: bool, arrival: Arrival | None
+    ) -> _Waiting:
+        order = arrival.stamp if arrival else next(self._numbers)
+        turn = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(client, group, is_heavy, order, turn, arrival)
+        line = self._waiting.setdefault((group, is_heavy), deque())
+        insort(line, waiting, key=attrgetter("order"))
+        self._waiting_of.setdefault(client, {})[waiting] = None
+        self._waiting_count += 1
+        if arrival:
+            self._expect_first(group)
+            arrival.hide()
+        return waiting
 
     def end(self, client: str, *, is_heavy: bool, arrival: Arrival | None = None) -> None:
         """Return a thread, and pass it to a waiting request."""
@@ -161,20 +177,90 @@ class RequestQueue:
         self._running_count -= 1
         for each in {client, group}:
             _count_down(self._running, each)
-        if arrival and group not in self._running:
-            self._started.pop(group, None)
+        if arrival:
+            self._note_end(group)
         if is_heavy:
             self._heavy.discard(client)
             if not self._heavy:
                 sys.setswitchinterval(SWITCH_SECONDS)
         while first := self._next():
-            self._leave(first)
-            place = first.group, first.is_heavy
-            if others := self._waiting.pop(place, None):  # they come after other groups' now
-                self._waiting[place] = others
-            self._start(first.client, first.group, first.is_heavy, first.order)
-            first.has_thread = True
-            first.turn.set_result(None)
+            self._start_waiting(first)
+        if arrival and group not in self._running:
+            self._forget_idle_lines([group])
+
+    def _start_waiting(self, first: _Waiting) -> None:
+        if first.arrival:  # it is expected again before the next one is
+            self._line_of(first.group).move_behind_started(first.arrival)
+        self._leave(first)
+        place = first.group, first.is_heavy
+        if others := self._waiting.pop(place, None):  # they come after other groups' now
+            self._waiting[place] = others
+        self._start(first.client, first.group, first.is_heavy, first.arrival)
+        first.has_thread = True
+        first.turn.set_result(None)
+
+    def note_refusal(self, client: str, arrival: Arrival) -> Wait:
+        """Expect someone back who is refused; return how many are before them, and when.
+
+        A process knows those who wait in it, and those whom it has refused.
+        """
+        if len(self._lines) > MOST_LINES:
+            self._forget_idle_lines(list(self._lines))
+        now, group = asyncio.get_running_loop().time(), _group_of("", arrival)
+        ahead = self._count_ahead(group, arrival)
+        line = self._line_of(group)
+        room = self._room_of(line)
+        return line.note_refusal(client, arrival.came_at, now, ahead=ahead, room=room)
+
+    def _refuse_behind_others(self, group: str, arrival: Arrival) -> None:
+        """Refuse a request of a line if those who came before would fill its room.
+
+        Some of them were refused and are not back yet. Threads need not idle for these: with fewer
+        waiting than there are threads, whoever is there may wait too. Raises Overloaded.
+        """
+        if (line := self._lines.get(group)) is None:
+            return
+        if arrival.has_place:
+            line.note_return(arrival.came_at)
+        are_many = len(self._waiting.get((group, False), ())) >= self.threads
+        if are_many and self._count_ahead(group, arrival) >= self._room_of(line):
+            raise Overloaded
+
+    def _note_end(self, group: str) -> None:
+        """Refuse the last of a line early, if the first could otherwise wait too long."""
+        line, waiting = self._line_of(group), self._waiting.get((group, False))
+        now = asyncio.get_running_loop().time()
+        line.note_end(now, others_wait=waiting is not None)
+        while waiting and len(waiting) > 1.5 * self._room_of(line):
+            self._refuse_waiting(waiting[-1])
+
+    def _room_of(self, line: JobLine) -> float:
+        """Return how many of a line may wait: those whose turn will come in time."""
+        rate = line.rate(asyncio.get_running_loop().time())
+        if rate is None:
+            return self.most_waiting
+        return max(self.threads, min(self.most_waiting, rate * self.wait_seconds / 2))
+
+    def _count_ahead(self, group: str, arrival: Arrival) -> int:
+        now, waiting = asyncio.get_running_loop().time(), self._waiting.get((group, False), ())
+        before = bisect_left(waiting, arrival.stamp, key=attrgetter("order"))
+        return before + self._line_of(group).count_refused_before(arrival.came_at, now)
+
+    def _line_of(self, group: str) -> JobLine:
+        if group not in self._lines:
+            self._lines[group] = JobLine()
+        return self._lines[group]
+
+    def _expect_first(self, group: str) -> None:
+        waiting = self._waiting.get((group, False))
+        self._line_of(group).expect_first(waiting[0].arrival if waiting else None)
+
+    def _forget_idle_lines(self, groups: list[str]) -> None:
+        now = asyncio.get_running_loop().time()
+        for group in groups:
+            is_idle = group not in self._running and (group, False) not in self._waiting
+            if is_idle and self._lines[group].is_forgettable(now):
+                del self._lines[group]
 
     def _next(self) -> _Waiting | None:
         """Return the request whose turn it is, if one may run: of the group that runs least."""
@@ -191,18 +277,26 @@ class RequestQueue:
                     break
         return found
 
-    def _make_room(self, client: str) -> None:
-        """Refuse the last request of the client with the most waiting. Raises Overloaded.
+    def _make_room(self, client: str, group: str, arrival: Arrival | None) -> None:
+        """Refuse the last request of a line for one with a place in it that came before.
 
-        This request itself is refused, unless its client would still have fewer than the other.
+        For any other, refuse the last without a place of the client with the most waiting, or this
+        one, unless its client would still have fewer than the other. Raises Overloaded.
         """
-        if self._is_greediest(client):
+        last: _Waiting | None = None
+        if arrival and arrival.has_place and (line := self._waiting.get((group, False))):
+            last = line[-1] if line[-1].order > arrival.stamp else None
+        if last is None and not self._is_greediest(client):
+            greediest = max(self._waiting_of.values(), key=len)
+            last = next((each for each in reversed(greediest) if not each.has_place), None)
+        if last is None:
             raise Overloaded
-        greediest = max(self._waiting_of.values(), key=len)
-        last = next(reversed(greediest))
-        self._leave(last)
-        if not last.turn.done():  # otherwise it leaves by itself
-            last.turn.set_exception(Overloaded())
+        self._refuse_waiting(last)
+
+    def _refuse_waiting(self, waiting: _Waiting) -> None:
+        self._leave(waiting)
+        if not waiting.turn.done():  # otherwise it leaves by itself
+            waiting.turn.set_exception(Overloaded())
 
     def _is_greediest(self, client: str) -> bool:
         """Tell whether no client would have more requests waiting than this one with one more."""
@@ -214,6 +308,8 @@ class RequestQueue:
         self._waiting[place].remove(waiting)
         if not self._waiting[place]:
             del self._waiting[place]
+        if waiting.arrival:
+            self._expect_first(waiting.group)
         theirs = self._waiting_of[waiting.client]
         del theirs[waiting]
         if not theirs:
@@ -226,12 +322,13 @@ class RequestQueue:
             return False
         return not is_heavy or (len(self._heavy) < self._heavy_share and client not in self._heavy)
 
-    def _start(self, client: str, group: str, is_heavy: bool, order: int) -> None:
+    def _start(self, client: str, group: str, is_heavy: bool, arrival: Arrival | None) -> None:
         self._running_count += 1
         for each in {client, group}:
             self._running[each] += 1
-        if group != client:
-            self._started[group] = max(order, self._started.get(group, 0))
+        if arrival:
+            self._line_of(group).note_start(arrival)
+            self._expect_first(group)
         if is_heavy:
             self._heavy.add(client)
             sys.setswitchinterval(HEAVY_SWITCH_SECONDS)

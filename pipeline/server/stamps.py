@@ -104,28 +104,34 @@ def proxy_stamp_in(header: bytes) -> int | None:
     return int(found[1] + found[2].ljust(9, b"0")) if found else None
 
 
+def joined_job(scope: Message) -> UUID | None:
+    """Return the job whose line a request joins, if it is one that does."""
+    if scope["method"] != "POST" or not (found := _JOINS.fullmatch(scope["path"])):
+        return None
+    try:
+        return UUID(found[1])
+    except ValueError:
+        return None
+
+
 @contextmanager
-def expected_at_job(scope: Message) -> Iterator[Arrival | None]:
-    """Expect a whole request at the job whose line it joins, at most until the block ends."""
-    arrival = _arrival_of(scope)
+def expected_at_job(
+    scope: Message, job_id: UUID | None, place: int | None = None
+) -> Iterator[Arrival | None]:
+    """Expect a whole request at the job whose line it joins, at most until the block ends.
+
+    `place`: when its first attempt came, in nanoseconds since 1970.
+    """
+    handover = handover_of_process()
+    if handover is None or job_id is None:
+        yield None
+        return
+    stamps, now = scope["state"], time.monotonic_ns()
+    stamp = max(stamps.get(ARRIVED_AT, now), stamps.get(COMPLETED_AT, now) - BODY_NS)
+    arrival = handover.arrivals.expect(job_id, stamp - stamps.get(_PROXY_DELAY, 0))
+    if place is not None:
+        arrival.take_place(place)
     try:
         yield arrival
     finally:
-        if arrival:
-            arrival.reach()
-
-
-def _arrival_of(scope: Message) -> Arrival | None:
-    handover = handover_of_process()
-    if handover is None or scope["method"] != "POST":
-        return None
-    found = _JOINS.fullmatch(scope["path"])
-    if found is None:
-        return None
-    try:
-        job_id = UUID(found[1])
-    except ValueError:
-        return None
-    stamps, now = scope["state"], time.monotonic_ns()
-    stamp = max(stamps.get(ARRIVED_AT, now), stamps.get(COMPLETED_AT, now) - BODY_NS)
-    return handover.arrivals.expect(job_id, stamp - stamps.get(_PROXY_DELAY, 0))
+        arrival.reach()

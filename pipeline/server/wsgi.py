@@ -8,22 +8,28 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, ClassVar
 from urllib.parse import unquote_to_bytes
+from uuid import UUID
 
 from django.conf import settings
 
 from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
 from pipeline.line.arrivals import Arrival, thread_of_arrival
-from pipeline.server.clients import Client, Clients
+from pipeline.server.clients import Client, Clients, find_credential
+from pipeline.server.places import FIELD, MOST_BYTES, Attempt
+from pipeline.server.places import HEADER as PLACE_TOKEN
 from pipeline.server.refusals import (
     OVERLOADED,
     TOO_MANY_AT_ONCE,
     TOO_MANY_BODIES,
     TOO_MANY_PAGES,
+    WaitingPage,
     refuse,
+    send_waiting_page,
 )
 from pipeline.server.request_body import (
     Body,
@@ -32,6 +38,7 @@ from pipeline.server.request_body import (
     NoRoom,
     TooLong,
     TooSlow,
+    declared_length,
 )
 from pipeline.server.requests import (
     NoThread,
@@ -40,7 +47,7 @@ from pipeline.server.requests import (
     RequestThreads,
     TooManyAtOnce,
 )
-from pipeline.server.stamps import expected_at_job
+from pipeline.server.stamps import expected_at_job, joined_job
 from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect
 from pipeline.web.rate_limit import ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
@@ -196,6 +203,23 @@ _REFUSALS = {
     TooLong: (PAYLOAD_TOO_LARGE, "The body is too long."),
 }
 
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """A request whose body has been received."""
+
+    scope: Message
+    client: Client
+    body: Body
+    content: IO[bytes]
+    receive: Receive
+    send: Send
+
+    @property
+    def caller(self) -> str:
+        return self.client.name if self.client.is_known else "anonymous"
+
+
 WSGIApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
@@ -210,6 +234,7 @@ class WSGIAdapter:
         self._room = BodyRoom()
         self._clients = Clients()
         self._pages = ProcessRate(settings.THROTTLE_RATES["pages"])
+        self._retrying: set[bytes] = set()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond to one request, unless the client leaves before it has sent everything."""
@@ -218,8 +243,21 @@ class WSGIAdapter:
         try:
             if not client.is_known and not scope["path"].startswith("/api/"):
                 self._pages.count(client.name, asyncio.get_running_loop().time())
-            with self._queue.admitted(client.name), Body(scope, self._room, client) as body:
-                await self._answer(scope, client, body, receive, send)
+            job_id = joined_job(scope)
+            gets_place = job_id is not None and declared_length(scope) <= MOST_BYTES
+            admitted = self._queue.admitted(client.name, is_read_first=gets_place)
+            with admitted, Body(scope, self._room, client) as body:
+                content = await body.receive(receive)
+                request = _Received(scope, client, body, content, receive, send)
+                if job_id is not None and gets_place:
+                    credential = find_credential(scope)
+                    attempt = Attempt(scope, job_id, credential, content.read())
+                    content.seek(0)
+                    await self._join(request, job_id, attempt)
+                else:
+                    with expected_at_job(scope, job_id) as arrival:
+                        answer, rest = await self._make_answer(request, arrival)
+                    await answer.finish(rest)
         except tuple(_REFUSALS) as reason:
             await refuse(scope, send, *_REFUSALS[type(reason)], caller)
         except TooSlow:
@@ -230,26 +268,73 @@ class WSGIAdapter:
         except (Gone, Abandoned):
             return
 
-    async def _answer(
-        self, scope: Message, client: Client, body: Body, receive: Receive, send: Send
-    ) -> None:
-        environ = build_environ(scope, await body.receive(receive))
-        is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
-        loop = asyncio.get_running_loop()
-        answer = _WSGIAnswer(loop, receive, send, ends_connection=body.is_left_unread)
-        with expected_at_job(scope) as arrival:
-            await self._queue.begin(client.name, is_heavy=is_heavy, arrival=arrival)
-            try:
-                work = partial(answer.make, self._application, environ, arrival)
-                rest = await self._pool.call(work)
-            except BaseException:
-                answer.abandon()
+    async def _join(self, request: _Received, job_id: UUID, attempt: Attempt) -> None:
+        """Answer a request that joins a job's line. If the site is full, it gets a place token.
+
+        So it does if Django refuses it because the job or the database is too busy.
+        """
+        # Of attempts with one token, only one at a time counts as early.
+        place = None if attempt.id in self._retrying else attempt.place()
+        if place is not None:
+            self._retrying.add(attempt.id)
+        try:
+            with expected_at_job(request.scope, job_id, place) as arrival:
+                answer, rest = await self._make_answer(request, arrival)
+        except (Overloaded, NoThread):
+            if arrival is None:
                 raise
-            finally:
-                self._queue.end(client.name, is_heavy=is_heavy, arrival=arrival)
-                body.close()  # its room is freed before the client reads the response
-        self._clients.note_client(client, scope, environ)
+            await self._ask_to_wait(request, attempt, arrival)
+            return
+        finally:
+            if place is not None:
+                self._retrying.discard(attempt.id)
+        if arrival is not None and answer.status == UNAVAILABLE.status:
+            if attempt.kept_fields() is not None:
+                await self._ask_to_wait(request, attempt, arrival)
+                return
+            self._queue.note_refusal(request.client.name, arrival)
+            answer.add_header(PLACE_TOKEN, attempt.issue(arrival.came_at))
         await answer.finish(rest)
+
+    async def _ask_to_wait(self, request: _Received, attempt: Attempt, arrival: Arrival) -> None:
+        wait = self._queue.note_refusal(request.client.name, arrival)
+        token = attempt.issue(arrival.came_at)
+        fields = attempt.kept_fields()
+        if fields is not None:
+            ahead = wait.ahead * max(1, len(arrival.of.peers.open_rows()))
+            page = WaitingPage([*fields, (FIELD, token)], ahead, wait.seconds)
+            await send_waiting_page(request.scope, request.send, page, request.caller)
+            return
+        headers = {PLACE_TOKEN: token, "Retry-After": str(wait.seconds)}
+        await refuse(
+            request.scope, request.send, UNAVAILABLE, OVERLOADED, request.caller, headers=headers
+        )
+
+    async def _make_answer(
+        self, request: _Received, arrival: Arrival | None
+    ) -> tuple[_WSGIAnswer, bytes]:
+        """Run the application in a thread; return its answer and what is left to send of it."""
+        environ = build_environ(request.scope, request.content)
+        is_heavy = _HEAVY.fullmatch(request.scope["path"]) is not None
+        client, body = request.client, request.body
+        answer = _WSGIAnswer(
+            asyncio.get_running_loop(),
+            request.receive,
+            request.send,
+            ends_connection=body.is_left_unread,
+        )
+        await self._queue.begin(client.name, is_heavy=is_heavy, arrival=arrival)
+        try:
+            work = partial(answer.make, self._application, environ, arrival)
+            rest = await self._pool.call(work)
+        except BaseException:
+            answer.abandon()
+            raise
+        finally:
+            self._queue.end(client.name, is_heavy=is_heavy, arrival=arrival)
+            body.close()  # its room is freed before the client reads the response
+        self._clients.note_client(client, request.scope, environ)
+        return answer, rest
 
 
 class _WSGIAnswer:
@@ -320,6 +405,10 @@ class _WSGIAnswer:
         self._spool.write(rest)
         self._spool.end()
         return b""
+
+    def add_header(self, name: str, value: str) -> None:
+        """Add a header to a response of which nothing is sent yet."""
+        self._start["headers"].append((name.lower().encode(), value.encode("latin1")))
 
     def abandon(self) -> None:
         """Send nothing more. uvicorn closes a connection whose response is incomplete."""

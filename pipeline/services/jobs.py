@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -21,21 +22,23 @@ from jobs.policies import Policy
 from pipeline.domain import draw
 from pipeline.domain.errors import (
     ApplicationNotFound,
+    DatesRefused,
     IllegalJobMove,
     IllegalMove,
     JobNotFound,
     PlannedSeatsNotFound,
     PlanRefused,
+    PositionsBelowHired,
     SandboxFull,
     StaleVersion,
     TooManyPlannedSeats,
 )
-from pipeline.domain.states import JOB_MOVES, Actor, EventType, Status
+from pipeline.domain.states import CLOSES_AT, OPENS_AT, POSITIONS, Actor, EventType, Status
 from pipeline.line.clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
 from pipeline.line.lock import line_transaction, lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_job_move
+from pipeline.line.moves import change_job_status, make_job_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
 from pipeline.models import (
@@ -85,26 +88,33 @@ def create_job(
     actor: Actor,
     open_now: bool = True,
     draw_at: datetime | None = None,
+    hiring: Mapping[str, Any] = MappingProxyType({}),
     job_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
     `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
-    `draw_at`: until then people only join, and then their order is drawn by lot.
-    `reference`: the company's own `external_id` and `metadata`. Raises DrawRefused, ExternalIdTaken
-    and SandboxFull.
+    `draw_at`: until then people only join, and then their order is drawn by lot. `hiring` as in
+    `JobChanges`. `reference`: the company's own `external_id` and `metadata`. Raises DrawRefused,
+    DatesRefused, ExternalIdTaken and SandboxFull.
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
         check_room(company_id, job_id)
-    draw.check_time(draw_at, clock.now)
+    opens_at, closes_at = (hiring.get(name) for name in (OPENS_AT, CLOSES_AT))
+    _check_dates(opens_at, closes_at, draw_at, clock.now)
+    if opens_at and open_now:
+        raise DatesRefused(why="Only a draft opens at a date. Save the job as a draft.")
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
         "clock_offset_seconds": clock.offset_seconds,
         "capacity": capacity,
         "draw_at": draw_at,
+        "positions_to_fill": hiring.get(POSITIONS),
+        "opens_at": opens_at,
+        "closes_at": closes_at,
         "chain_head": GENESIS,
         "last_event_at": clock.now,
         "created_at": clock.now,
@@ -122,7 +132,9 @@ def create_job(
     job = lock_job(row.id)
     make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
-        _change_lifecycle_status(job, JobStatus.OPEN, actor)
+        change_job_status(job, JobStatus.OPEN, actor=actor)
+    elif opens_at:
+        job.note_due(opens_at)
     write(job, commit=True)
     return job.id
 
@@ -159,34 +171,17 @@ def close_job(*, job_id: UUID, actor: Actor) -> None:
 def _change_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job, only_ends=to is JobStatus.CLOSED)
-    if job.status is not to:
-        _change_lifecycle_status(job, to, actor)
-        write(job, commit=True)
-
-
-def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
+    if job.status is to:
+        return
     before = job.status
-    is_deleted = before is JobStatus.DRAFT and not JobPosting.objects.filter(job_id=job.id).exists()
-    if is_deleted:
+    if before is JobStatus.DRAFT and not JobPosting.objects.filter(job_id=job.id).exists():
         raise JobNotFound
-    event = JOB_MOVES.get((before.value, to.value))
-    if event is None:
-        raise IllegalJobMove(status=before.value, verb=to.value)
-    job.status = to
-    if to is JobStatus.CLOSED:
-        job.closed_at = job.now
-        job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
-        PlannedSeats.objects.filter(job_id=job.id).delete()
-    elif before is JobStatus.DRAFT:
-        job.opened_at = job.now
-        if job.draw_at is not None:
-            draw.check_time(job.draw_at, job.now)
-            job.note_due(job.draw_at)
-    entry = make_job_move(job, event, actor=actor, statuses=(before, to))
+    entry = change_job_status(job, to, actor=actor)
     fill_seats(job, cause_seq=entry.seq)
+    write(job, commit=True)
 
 
-# Edit of a job's posting, reference, capacity and policy.
+# Edit of a job's posting, reference, capacity, policy, positions and dates.
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,26 +194,32 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class JobChanges:
-    """New values for a job. Fields that are not named stay as they are."""
+    """New values for a job. Fields that are not named stay as they are.
+
+    `hiring` can hold the number of positions to fill and the times at which the job opens and
+    closes, under their names in the log; None unsets one.
+    """
 
     capacity: int | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
     posting: Mapping[str, str] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
     draw_at: datetime | None = None
+    hiring: Mapping[str, Any] = field(default_factory=dict)
 
 
 @line_transaction
 def update_job(
     *, job_id: UUID, changes: JobChanges, actor: Actor, seen: Version | None = None
 ) -> None:
-    """Change a job's posting, reference, capacity and policy, all or nothing.
+    """Change a job's posting, reference, capacity, policy, positions and dates, all or nothing.
 
-    Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
-    drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
-    job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, and for a
-    draw unless the job is a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if a
-    policy value is out of range.
+    Extra seats go to the next in line before this returns, and free seats do if a filled job gets
+    more positions. Fewer seats evict nobody: the job drains. Running deadlines, tickets and
+    cool-downs stay. With `seen`, raises StaleVersion if the job has changed since. Raises
+    IllegalJobMove for a closed job's capacity, policy or dates, and for a draw or an opening unless
+    the job is a draft; PositionsBelowHired, DrawRefused, DatesRefused, JobNotFound,
+    ExternalIdTaken, and ValueError if a policy value is out of range.
     """
     job = lock_job(job_id)
     posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
@@ -230,6 +231,7 @@ def update_job(
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
     draw_at = _updated_draw_time(changes, job)  # before anything is written: a refusal commits
+    hiring = _updated_hiring(changes.hiring, job, draw_at)
     if changes.reference:
         row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
         write_reference(row, changes.reference)
@@ -243,6 +245,8 @@ def update_job(
         job.capacity = changes.capacity
         entry = make_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
+    _change_positions(job, hiring[POSITIONS], actor=actor)
+    _change_dates(job, hiring[OPENS_AT], hiring[CLOSES_AT], actor=actor)
     if changes.posting or changes.reference:
         JobPosting.objects.filter(job_id=job.id).update(
             **changes.posting, version=F("version") + 1, updated_at=job.now
@@ -259,6 +263,69 @@ def _updated_draw_time(changes: JobChanges, job: LockedJob) -> datetime | None:
         raise IllegalJobMove(status=job.status.value, verb="change the draw")
     draw.check_time(changes.draw_at, job.now)
     return changes.draw_at
+
+
+def _updated_hiring(
+    changes: Mapping[str, Any], job: LockedJob, draw_at: datetime | None
+) -> dict[str, Any]:
+    """Return the job's positions to fill and its dates after the changes."""
+    before: dict[str, Any] = {
+        POSITIONS: job.positions_to_fill,
+        OPENS_AT: job.opens_at,
+        CLOSES_AT: job.closes_at,
+    }
+    after = before | {**changes}
+    positions = after[POSITIONS]
+    if positions is not None and positions < job.hired_count:
+        raise PositionsBelowHired(hired=job.hired_count, positions=positions)
+    opens, closes = (after[name] != before[name] for name in (OPENS_AT, CLOSES_AT))
+    if (opens and job.status is not JobStatus.DRAFT) or (closes and job.status is JobStatus.CLOSED):
+        verb = "change the opening date" if opens else "change the closing date"
+        raise IllegalJobMove(status=job.status.value, verb=verb)
+    if opens or closes or draw_at != job.draw_at:
+        opens_at = after[OPENS_AT] if job.status is JobStatus.DRAFT else None
+        _check_dates(opens_at, after[CLOSES_AT], None if job.drawn_at else draw_at, job.now)
+    return after
+
+
+def _check_dates(
+    opens_at: datetime | None, closes_at: datetime | None, draw_at: datetime | None, now: datetime
+) -> None:
+    """Check the times at which a job opens, is drawn by lot and closes, in this order.
+
+    Raises DatesRefused, DrawRefused.
+    """
+    latest = now + LONGEST_AHEAD
+    if opens_at and not now < opens_at <= latest:
+        raise DatesRefused(why="The opening must be in the future, at most two years ahead.")
+    if closes_at and not now < closes_at <= latest:
+        raise DatesRefused(why="The closing must be in the future, at most two years ahead.")
+    if opens_at and closes_at and closes_at <= opens_at:
+        raise DatesRefused(why="The closing must be later than the opening.")
+    draw.check_time(draw_at, opens_at or now)
+    if draw_at and closes_at and closes_at <= draw_at:
+        raise DatesRefused(why="The closing must be later than the draw by lot.")
+
+
+def _change_positions(job: LockedJob, positions: int | None, *, actor: Actor) -> None:
+    """Change the number of positions. If that opens seats, they go to the next in line."""
+    if positions == job.positions_to_fill:
+        return
+    job.positions_to_fill = positions
+    entry = make_job_move(job, EventType.POSITIONS_CHANGED, actor=actor)
+    fill_seats(job, cause_seq=entry.seq)
+
+
+def _change_dates(
+    job: LockedJob, opens_at: datetime | None, closes_at: datetime | None, *, actor: Actor
+) -> None:
+    """Announce other times at which the system opens and closes the job, or none."""
+    if (opens_at, closes_at) == (job.opens_at, job.closes_at):
+        return
+    job.opens_at, job.closes_at = opens_at, closes_at
+    make_job_move(job, EventType.DATES_CHANGED, actor=actor)
+    if first := job.next_date(job.now):
+        job.note_due(first)
 
 
 # Change of the name given with an application.
@@ -295,12 +362,14 @@ def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     job = lock_job(job_id)
     if job.status is not JobStatus.DRAFT:
         raise IllegalJobMove(status=job.status.value, verb="DELETE")
+    _change_dates(job, None, None, actor=actor)  # it must not open
     for texts in (SavedView, JobReference, Retention, PlannedSeats):
         texts.objects.filter(job_id=job_id).delete()
     deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
     if not deleted:
         raise JobNotFound
     record_change(ChangeKind.JOB_DELETED, company_id=job.company_id, job_id=job_id)
+    write(job)
     ids = {"company": str(job.company_id), "job": str(job_id), "actor": str(actor.id)}
     security.info("draft.deleted", extra=ids)
 
@@ -331,7 +400,8 @@ def keep_template(*, job: Job, name: str) -> JobTemplate:
         description=job.posting.description,
         location=job.posting.location,
         capacity=job.capacity,
-        rules=job.policy.values() | {BY_LOT: job.draw_at is not None},
+        rules=job.policy.values()
+        | {BY_LOT: job.draw_at is not None, POSITIONS: job.positions_to_fill},
     )
     row.save(force_insert=True)
     return row

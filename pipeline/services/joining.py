@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -21,14 +22,16 @@ from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
     ApplicantNotFound,
+    CameBeforeOpening,
     ExternalIdTaken,
     IllegalMove,
     JobNotOpen,
     LineError,
     PersonErased,
 )
-from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.domain.states import Actor, ActorKind, EventType, Status
 from pipeline.line.admission import admit, admit_verified
+from pipeline.line.arrivals import current_arrival
 from pipeline.line.handover import Turn
 from pipeline.line.lock import (
     LockedPeople,
@@ -41,7 +44,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turns
 from pipeline.line.write import write
-from pipeline.models import Application, ApplicationReference, ChangeKind, Reference
+from pipeline.models import Application, ApplicationReference, ChangeKind, Event, Reference
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.changes import record_application_changes
 from tasks.advisory_locks import EXTERNAL_IDS
@@ -167,6 +170,7 @@ class Request:
     verified: bool
     application_id: UUID | None
     reference: Mapping[str, Any] | None
+    came_at: datetime | None = None  # at first, if it was refused because the site was full
 
 
 def apply(
@@ -196,11 +200,21 @@ def apply(
 
     `reference`: the company's own `external_id` and `metadata` for the application. Raises
     JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
-    ExternalIdTaken.
+    ExternalIdTaken, and CameBeforeOpening if the request came first before the job took
+    applications: it loses that place.
     """
-    return _turns.take_turn(
-        job_id, Request(applicant_id or email, name, actor, verified, application_id, reference)
+    arrival, came_at = current_arrival(job_id), None
+    if arrival and arrival.has_place:
+        came_at = datetime.fromtimestamp(arrival.came_at / 1e9, UTC)
+    request = Request(
+        applicant_id or email, name, actor, verified, application_id, reference, came_at
     )
+    try:
+        return _turns.take_turn(job_id, request)
+    except CameBeforeOpening:
+        if arrival:
+            arrival.lose_place()
+        raise
 
 
 def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> None:
@@ -217,15 +231,32 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
         settle_due(job)
         if job.seq > before:
             people = read_people(job, applicant_ids=ids, emails=emails)
+        opened_at = _read_opening(job) if any(request.came_at for request in requests) else None
         references = [request.reference for request in requests if request.reference]
         lock_external_ids([each["external_id"] for each in references if each.get("external_id")])
         for turn in turns:
+            came_at = turn.request.came_at
+            if came_at and opened_at and came_at < opened_at:
+                turn.error = CameBeforeOpening()
+                continue
             try:
                 turn.result = _apply_one(job, people, turn.request)
             except LineError as error:
                 turn.error = error
         if job.entries:
             write(job, commit=True)
+
+
+def _read_opening(job: LockedJob) -> datetime | None:
+    """Return when the job last began to take applications; None in a sandbox, by its own clock."""
+    if job.is_test:
+        return None
+    opened = Event.objects.filter(
+        job_id=job.id,
+        application_id__isnull=True,
+        event__in=(EventType.JOB_OPENED, EventType.JOB_RESUMED),
+    )
+    return opened.order_by("-seq").values_list("at", flat=True).first()
 
 
 def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Application:

@@ -6,13 +6,15 @@ import logging
 from typing import Any
 from uuid import UUID
 
-from jobs.models import JobStatus
+from jobs.models import MAX_POSITIONS, JobStatus
 from pipeline.domain.contests import ANSWER_SEQ, ContestAnswer, ContestReason
-from pipeline.domain.errors import IllegalMove
+from pipeline.domain.errors import IllegalMove, LastPosition, PositionsFilled
 from pipeline.domain.states import (
     DECISIONS,
+    FILLED_BY,
     Actor,
     EventType,
+    IfLast,
     Move,
     Outcome,
     Reason,
@@ -22,7 +24,8 @@ from pipeline.domain.states import (
 from pipeline.domain.verbs import status_after
 from pipeline.line.admission import give_missed_place_back
 from pipeline.line.lock import line_transaction, lock_job_of
-from pipeline.line.moves import make_move
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import change_job_status, make_job_move, make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, DecisionNote, Event
@@ -60,13 +63,17 @@ def remove(
     reason: Reason | None = None,
     note: str = "",
     request_id: UUID | None = None,
+    if_last: IfLast = IfLast.ASK,
 ) -> Application:
     """End an application as REMOVED, REJECTED or HIRED. A freed seat goes to the next in line.
 
+    Once every position of the job is filled, nobody is offered a seat any more. `if_last`: what
+    happens if this fills the last one.
     `reason` is a code and goes into the log. `note` is free text, stored where it can be erased.
     `request_id` identifies the company's request: repeating it is harmless, even if the person has
     got their place back since. Raises IllegalMove
-    (HIRED is possible only from ACTIVE), ApplicationNotFound.
+    (HIRED is possible only from ACTIVE), PositionsFilled, LastPosition if `if_last` is ASK, and
+    ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job, only_ends=True)
@@ -77,7 +84,14 @@ def remove(
             return application
     codes = {"reason": reason, "request": request_id}
     facts = {name: str(value) for name, value in codes.items() if value}
-    entry = make_move(job, application, DECISIONS[outcome], actor=actor, facts=facts)
+    move = DECISIONS[outcome]
+    if move is Move.HIRE:
+        status_after(Status(application.status), move, verified=application.is_verified)
+        _take_position(job, if_last, actor)
+    entry = make_move(job, application, move, actor=actor, facts=facts)
+    is_last = move is Move.HIRE and job.is_filled and job.status is not JobStatus.CLOSED
+    if is_last and if_last is IfLast.CLOSE:
+        change_job_status(job, JobStatus.CLOSED, actor=actor, facts={FILLED_BY: entry.seq})
     fill_seats(job)
     if note:
         DecisionNote.objects.create(application=application, seq=entry.seq, text=note)
@@ -85,6 +99,24 @@ def remove(
     ids = {"company": str(job.company_id), "application": str(application.id)}
     security.info("decision.made", extra=ids | {"outcome": str(outcome)})
     return application
+
+
+def _take_position(job: LockedJob, if_last: IfLast, actor: Actor) -> None:
+    """Make sure that the job has a position left. Raises PositionsFilled, LastPosition.
+
+    To go on, a job at its last position gets one more. If it is closed, nothing follows from the
+    last position, and it need not be asked for.
+    """
+    positions, hired = job.positions_to_fill, job.hired_count
+    if positions is None or hired + 1 < positions:
+        return
+    if if_last is IfLast.GO_ON and positions < MAX_POSITIONS:
+        job.positions_to_fill = positions + 1
+        make_job_move(job, EventType.POSITIONS_CHANGED, actor=actor)
+    elif hired == positions:
+        raise PositionsFilled(positions=positions)
+    elif if_last is IfLast.ASK and job.status is not JobStatus.CLOSED:
+        raise LastPosition
 
 
 # Reinstatement: a company gives a person back the place that they lost through a miss.

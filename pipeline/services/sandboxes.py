@@ -119,11 +119,9 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
 
 def _settle_now(job: LockedJob) -> bool:
     try:
-        if job.status is JobStatus.CLOSED:
-            while job.is_due:
-                close_out_batch(job)
-        else:
-            settle_each_instant(job)
+        settle_each_instant(job)
+        while job.status is JobStatus.CLOSED and job.is_due:
+            close_out_batch(job)
     except ClockMoving:
         return False
     except SandboxFull:  # nothing happens in it any more

@@ -13,12 +13,16 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.contests import ANSWER, ANSWER_BY
-from pipeline.domain.events import What
+from pipeline.domain.events import OPENS_AND_CLOSES, What
 from pipeline.domain.place import TIMED_WISHES, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    CLOSES_AT,
     DRAW_AT,
+    FILLED_BY,
+    OPENS_AT,
     PLANNED_SEATS,
+    POSITIONS,
     TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
@@ -91,6 +95,9 @@ def compose(
         "cooldown": _cooldown_note(event, words, zone),
         "loss": _loss_note(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
+        "positions": count(event.data.get(POSITIONS, 0), "position"),
+        "opens": format_time(event.data.get(OPENS_AT), zone),
+        "closes": format_time(event.data.get(CLOSES_AT), zone),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
         "why_back": CONTEST_REASON_WORDS.get(reason, ""),
         "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
@@ -105,7 +112,11 @@ def compose(
     is_removal = kind is EventType.REINSTATED and "missed" not in event.data
     answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
     facts_told = [each for each in _FACTS if each in event.data]
-    known = filter(None, (answer, unverified, *facts_told, cause, event.outcome, event.to_status))
+    if {OPENS_AT, CLOSES_AT} <= event.data.keys():
+        facts_told.append(OPENS_AND_CLOSES)
+    facts_told += [each for each in (OPENS_AT, CLOSES_AT) if each in event.data]
+    kinds = (cause, event.outcome, event.to_status, event.actor_kind)
+    known = filter(None, (answer, unverified, *facts_told, *kinds))
     for what in (*known, None):
         template = SENTENCES.get((kind, what))
         if template:
@@ -114,7 +125,7 @@ def compose(
 
 
 # The names in an event's data that change its sentence.
-_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, *WISHES)
+_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, FILLED_BY, POSITIONS, *WISHES)
 
 
 def _are_times_near(event: DescribedEvent) -> bool:

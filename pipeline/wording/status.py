@@ -9,6 +9,8 @@ from enum import StrEnum
 from math import ceil
 from typing import Protocol
 
+from django.utils.translation import gettext as _
+
 from pipeline.domain.states import EventType
 from pipeline.wording.english import capitalized, format_count, format_number, people, plural
 
@@ -25,6 +27,7 @@ class Cause(StrEnum):
     SETTLING = "SETTLING"
     PAUSED = "PAUSED"
     DRAW = "DRAW"
+    FILLED = "FILLED"
     DRAINING = "DRAINING"
     UNVERIFIED = "UNVERIFIED"
     NOBODY_WAITS = "NOBODY_WAITS"
@@ -56,6 +59,7 @@ class PromotionFacts:
     last_promotion: datetime | None = None
     worker_seen: datetime | None = None
     worker_alive: bool = True
+    is_filled: bool = False  # every position
 
     @property
     def held(self) -> int:
@@ -65,7 +69,7 @@ class PromotionFacts:
     @property
     def free(self) -> int:
         """Return the number of free seats; 0 while a lowered capacity drains."""
-        return max(0, self.capacity - self.held)
+        return 0 if self.is_filled else max(0, self.capacity - self.held)
 
     @property
     def verified(self) -> int:
@@ -174,6 +178,17 @@ def _paused(facts: PromotionFacts) -> PromotionStatus:
         "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
         f" deadlines still run.{free}",
         resumed,
+        *_deadline(facts),
+        tone="warn",
+    )
+
+
+def _filled(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
+        Cause.FILLED,
+        _("All positions are filled."),
+        _("Nobody is offered a seat any more. Everyone in line keeps their place."),
+        _("Close the job, or add positions in its settings: then free seats are offered again."),
         *_deadline(facts),
         tone="warn",
     )
@@ -301,6 +316,7 @@ _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., Promotion
     (lambda f: f.overdue_since and not f.worker_alive, _worker_silent),
     (lambda f: f.overdue_since, _settling),
     (lambda f: f.status == "PAUSED", _paused),
+    (lambda f: f.is_filled, _filled),
     (lambda f: f.held > f.capacity, _draining),
     (lambda f: f.unverified and not f.verified, _nobody_verified),
     (lambda f: f.free and not f.waiting, _seats_free),

@@ -37,6 +37,10 @@ addEventListener("pageshow", ({ persisted }) => {
 // The page behind a printed link has one button, which is pressed at once; without scripts by hand.
 attempt(() => document.querySelector("form[data-send-at-once]")?.requestSubmit());
 
+// A form that the site was too full to take is sent again after a while.
+const waiting = document.querySelector("form[data-send-after]");
+if (waiting) setTimeout(() => waiting.requestSubmit(), waiting.dataset.sendAfter * 1000);
+
 // Passwords can be read while they are typed; they are hidden again before they are sent.
 function addShowBox(form) {
   const inputs = [...form.querySelectorAll("input[type=password]")];

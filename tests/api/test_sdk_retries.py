@@ -120,6 +120,49 @@ def test_the_python_client_takes_the_address_with_or_without_the_base_path(
     assert asked == ["https://jobs.example/api/v1/jobs/1"]
 
 
+def test_the_python_client_keeps_its_place_when_the_site_is_full(python_client: None) -> None:
+    client = import_module("nextinline").Client
+    sent: list[tuple[str | None, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append((request.headers.get("Place-Token"), request.headers["Idempotency-Key"]))
+        if len(sent) < 3:
+            headers = {"Retry-After": "0", "Place-Token": f"place {len(sent)}"}
+            return httpx.Response(503, json={"code": "UNAVAILABLE"}, headers=headers)
+        return httpx.Response(201, json={"id": "1"})
+
+    with client(transport=httpx.MockTransport(answer)) as company:
+        company.call("POST", "/jobs/1/applications", json={"name": "Ada"})
+
+    assert [place for place, _ in sent] == [None, "place 1", "place 2"]
+    assert len({key for _, key in sent}) == 1
+
+
+PLACES = """
+import { NextInLine } from "%s";
+const sent = [];
+const fetch = async (_, init) => {
+  sent.push(init.headers["Place-Token"] ?? null);
+  const headers = { "Retry-After": "0", "Place-Token": `place ${sent.length}` };
+  return new Response("{}", sent.length < 3 ? { status: 503, headers } : { status: 201 });
+};
+await new NextInLine({ fetch }).call("POST", "/jobs/1/applications", { json: {} });
+console.log(JSON.stringify(sent));
+"""
+
+
+def test_the_typescript_client_keeps_its_place_when_the_site_is_full(
+    typescript_sdk: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "places.mjs"
+    script.write_text(PLACES % (typescript_sdk / "dist" / "index.js"))
+
+    command = [needed_tool("node", "the package nodejs"), script]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert json.loads(told.stdout) == [None, "place 1", "place 2"]
+
+
 def test_the_feed_of_the_python_client_begins_at_its_end(python_client: None) -> None:
     client = import_module("nextinline").Client
     asked: list[dict[str, str]] = []

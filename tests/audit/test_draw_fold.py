@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.rules import DrawFold
+from pipeline.audit.job_rules import DrawFold
 from pipeline.domain import draw
 from pipeline.domain.draw import ALGORITHM
 from pipeline.domain.states import ActorKind

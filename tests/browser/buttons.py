@@ -60,6 +60,7 @@ PRESSED = {
     "import_applications": "test_a_file_is_imported_and_the_page_follows",
     **dict.fromkeys(("keep_template", "job_template", "delete_template"), TEMPLATES),
     "job_capacity": "test_seats_are_changed",
+    "job_hiring": "test_positions_and_a_closing_date_are_saved",
     "planned_seats": "test_seats_are_planned_and_cancelled",
     "cancel_planned_seats": "test_seats_are_planned_and_cancelled",
     "job_close": STORIES,

@@ -68,6 +68,20 @@ def test_seats_are_planned_and_cancelled(owner: Hands, world: World) -> None:
     assert not PlannedSeats.objects.filter(job_id=world.job).exists()
 
 
+def test_positions_and_a_closing_date_are_saved(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.job}/positions/")
+    day = datetime.now(UTC).date() + timedelta(days=10)
+
+    owner.fill("Positions to fill", "3")
+    owner.fill("Closes on", day.isoformat())
+    owner.press("Save positions and dates")
+
+    shows(owner.page, "0 of 3 positions are filled.")
+    shows(owner.page, "This job closes at")
+    job = factories.row_of(world.job)
+    assert (job.positions_to_fill, bool(job.closes_at)) == (3, True)
+
+
 def test_settings_are_saved(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/settings/")
 

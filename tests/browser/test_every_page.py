@@ -96,7 +96,7 @@ COMPANY: dict[str, Where] = {
     "answer_contest": lambda world: world.names_of_contest,
     "what_if": _job,
     **dict.fromkeys(("board", "applications", "job_close", "job_delete"), _job),
-    **dict.fromkeys(("job_capacity", "planned_seats"), _job),
+    **dict.fromkeys(("job_capacity", "job_hiring", "planned_seats"), _job),
     "add_person": _job,
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template"), _job),

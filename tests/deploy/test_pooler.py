@@ -19,7 +19,7 @@ import pytest
 
 from tests.deploy.pgbouncer import Pooler, pooler
 from tests.faults.line.prepare import SEATS
-from tests.faults.whole_site.ledger import entries_of, ledger_faults, order_faults
+from tests.faults.whole_site.ledger import entries_of, ledger_faults, order_faults, reading_faults
 from tests.faults.whole_site.people import Crowd
 from tests.faults.whole_site.processes import Site, whole_site
 from tests.live.listening import Stream
@@ -128,6 +128,7 @@ def test_the_story_goes_through_the_pooler_while_160_clients_hold_connections_to
     log = entries_of(site, job)
     assert ledger_faults(crowd.told, log, seats=SEATS) == []
     assert order_faults(crowd.applied, log) == []
+    assert reading_faults(crowd.readers, log) == []
     eventually(lambda: site.rows(DONE, ids=crowd.tasks)[0][0] == len(crowd.tasks), 60)
     assert "verified" in site.run("manage.py", "verify_log").lower()
 

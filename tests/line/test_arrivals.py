@@ -6,14 +6,21 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
 from pipeline.line import arrivals
-from pipeline.line.arrivals import Arrivals, thread_of_arrival
+from pipeline.line.arrivals import (
+    Arrivals,
+    cell_of,
+    current_arrival,
+    reach_of_thread,
+    thread_of_arrival,
+)
 from pipeline.line.peers import CELLS, NEVER, Peers
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 JOB, OTHER_JOB = UUID(int=1), UUID(int=2)
 NOBODY = NEVER - 1  # nobody is on the way before that
@@ -128,18 +135,114 @@ def test_few_requests_work_on_the_way_at_once(
     thread.join()
 
 
-def test_a_request_that_must_queue_counts_as_later_than_those_that_have_a_thread(
+def test_requests_that_do_not_go_on_hold_up_others_on_the_way_for_a_while_only(
+    here: Arrivals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "MOST_UNDER_WAY", 1)
+    monkeypatch.setattr(arrivals, "BEGIN_SECONDS", 0.1)
+    stuck, second, third = (here.expect(JOB, stamp) for stamp in (10, 20, 30))
+    here.begin(stuck)
+
+    here.begin(second)  # after a while
+
+    second.reach()
+    assert here._under_way == 1
+    stuck.reach()
+    here.begin(third)
+    third.reach()
+    assert (here._under_way, here._held_back) == (0, [])
+
+
+def test_one_that_is_given_up_before_it_begins_gives_nobody_a_turn_on_the_way(
+    here: Arrivals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "MOST_UNDER_WAY", 1)
+    first, second, third = (here.expect(JOB, stamp) for stamp in (10, 20, 30))
+    here.begin(first)
+    threads = [threading.Thread(target=here.begin, args=(each,)) for each in (second, third)]
+    for number, thread in enumerate(threads, start=1):
+        thread.start()
+        eventually(lambda number=number: len(here._held_back) == number)  # type: ignore[misc]
+
+    third.reach()  # the server ends, and its thread does not know yet
+
+    assert not second.is_under_way
+    for each in (first, second, third):
+        each.reach()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+    third.reach()
+    assert (here._under_way, here._held_back) == (0, [])
+
+
+def test_a_request_that_waits_for_a_copy_of_itself_is_not_waited_for_and_keeps_its_stamp(
     here: Arrivals,
 ) -> None:
     arrival = here.expect(JOB, 10)
 
-    arrival.put_behind(20)
+    with thread_of_arrival(arrival):
+        reach_of_thread()
 
-    assert here.complete_until(JOB, 30) == arrival.stamp - 1 == 20
-    arrival.put_behind(15)
-    assert arrival.stamp == 21
+        assert here.complete_until(JOB, 20) >= NOBODY
+        assert current_arrival(JOB) is arrival
+    assert (arrival.stamp, here._under_way) == (10, 0)
+    reach_of_thread()
+
+
+def test_a_request_that_is_registered_while_another_process_looks_is_not_missed(
+    peers: Peers, here: Arrivals, there: Arrivals
+) -> None:
+    there.peers.see(1, 0)
+
+    class Cells:
+        """Between two reads of the other process, a request comes there, and it has looked."""
+
+        def __init__(self, real: Any) -> None:
+            self.real, self.reads = real, 0
+
+        def __setitem__(self, at: int, value: int) -> None:
+            self.real[at] = value
+
+        def __getitem__(self, at: int) -> int:
+            found: int = self.real[at]
+            self.reads += 1
+            if self.reads == 3:  # two were of this process
+                peers.expect(1, cell_of(JOB), 10)
+                peers.see(1, 50)
+            return found
+
+    peers._cells = cast("Any", Cells(peers._cells))
+
+    assert here.complete_until(JOB, 20) < 10
+
+
+def test_a_request_that_moves_is_expected_as_one_that_came_then_and_a_hidden_one_is_not(
+    here: Arrivals,
+) -> None:
+    arrival = here.expect(JOB, 10)
+
+    arrival.move(21)
+    assert here.complete_until(JOB, 30) == 20
+    arrival.hide()
+    assert here.complete_until(JOB, 30) >= NOBODY
+    arrival.move(15)
+    assert here.complete_until(JOB, 30) == 14
     arrival.reach()
     assert here.complete_until(JOB, 30) >= NOBODY
+
+
+def test_a_request_with_a_place_counts_as_its_first_attempt_and_never_as_one_to_come(
+    here: Arrivals,
+) -> None:
+    own, later = here.expect(JOB, 10_000), here.expect(JOB, 10_000)
+
+    own.take_place(own.own_came_at - 4_000)
+    later.take_place(later.own_came_at + 4_000)
+
+    assert (own.stamp, later.stamp) == (6_000, 10_000)
+    assert own.came_at == own.own_came_at - 4_000
+    own.lose_place()
+    assert (own.came_at, own.has_place) == (own.own_came_at, False)
 
 
 def test_rows_are_used_again_and_limited(peers: Peers) -> None:

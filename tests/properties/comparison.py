@@ -52,6 +52,8 @@ def _job_agrees(job: Job | LockedJob, model: Model, passed: timedelta) -> None:
     assert (job.seq, job.next_ticket) == (len(model.log), model.next_ticket)
     assert _later(job.closed_at, passed) == model.closed_at
     assert _later(job.drawn_at, passed) == model.drawn_at
+    assert (job.positions_to_fill, job.hired_count) == (model.positions, model.hired)
+    assert _later(job.closes_at, passed) == model.closes_at
     held, pending = model.held(), len(model.pending())
     assert (job.active_count, job.pending_count, job.waitlist_count) == (
         held - pending,

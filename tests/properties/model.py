@@ -18,6 +18,7 @@ from tests.properties.contested import give_back
 from tests.properties.drawn import draw_if_due
 from tests.properties.passes import pass_that_opened
 from tests.properties.planned import Planned, Refused, change_planned
+from tests.properties.positions import hire
 from tests.properties.quiet import after_running
 from tests.properties.standing import Standing
 from tests.properties.wishes import promote
@@ -45,6 +46,9 @@ class Model:
     draw_at: datetime | None = None
     drawn_at: datetime | None = None
     to_place: int = 0
+    positions: int | None = None
+    hired: int = 0
+    closes_at: datetime | None = None
     # How many turns one change passes, how many it has passed, and whether more are left; then the
     # seat is free until the next one, which goes on from the last pass.
     most_passes: int = 1_000
@@ -58,11 +62,15 @@ class Model:
     def awaits_draw(self) -> bool:
         return self.draw_at is not None and self.drawn_at is None
 
+    @property
+    def is_filled(self) -> bool:
+        return self.hired == self.positions
+
     def held(self) -> int:
         return sum(p.status in ("ACTIVE", "PENDING_ACKNOWLEDGMENT") for p in self.people)
 
     def free(self) -> int:
-        return max(0, self.capacity - self.held())
+        return 0 if self.is_filled else max(0, self.capacity - self.held())
 
     def pending(self) -> list[Standing]:
         mine = [p for p in self.people if p.status == "PENDING_ACKNOWLEDGMENT"]
@@ -176,18 +184,27 @@ class Model:
         self.opened = [self.last_pass] if self.last_pass and self.free() else []
         self.walked, self.stopped, self.last_pass = 0, False, None
         if self.status != "CLOSED":
-            for _, _, who in sorted(self.overdue()):
+            closing = self.closes_at if self.closes_at and self.closes_at <= self.now else None
+            for _, _, who in sorted(self.overdue(closing or self.now)):
                 if who.status == "WAITLIST":
                     self.end(who, "LAPSED", "LAPSED", effective=who.verify_by)
                 else:
                     self.miss(who)
-            change_planned(self)
-            self.fill(draw_if_due(self))
+            if closing:
+                self.close(effective=closing)
+            else:
+                change_planned(self)
+                self.fill(draw_if_due(self))
         self.opened = []
 
-    def overdue(self) -> list[tuple[datetime, UUID, Standing]]:
+    def close(self, **more: Any) -> None:
+        before, self.status = self.status, "CLOSED"
+        self.closed_at, self.closed_by, self.plans = self.now, len(self.log) + 1, []
+        self.write("JOB_CLOSED", before=before, after="CLOSED", **more)
+
+    def overdue(self, until: datetime) -> list[tuple[datetime, UUID, Standing]]:
         moments = [(p.deadline, p) for p in self.pending()] + [(p.verify_by, p) for p in self.queue]
-        return [(moment, p.id, p) for moment, p in moments if moment and moment <= self.now]
+        return [(moment, p.id, p) for moment, p in moments if moment and moment <= until]
 
     def close_out(self, most: int) -> None:
         for who in (self.pending() + self.queue)[:most]:
@@ -247,7 +264,10 @@ class Model:
         self.fill()
 
     def remove(self, who: Standing, outcome: str) -> None:
-        if who.status == "INACTIVE" or (outcome == "HIRED" and who.status != "ACTIVE"):
+        if outcome == "HIRED":
+            hire(self, who, "ASK")
+            return
+        if who.status == "INACTIVE":
             raise Refused("IllegalMove")
         self.end(who, "REMOVED", outcome)
         self.fill()
@@ -291,9 +311,9 @@ class Model:
             return
         if self.status == "CLOSED":
             raise Refused("IllegalJobMove")
-        before, self.status = self.status, to
-        event = {"OPEN": "JOB_RESUMED", "PAUSED": "JOB_PAUSED", "CLOSED": "JOB_CLOSED"}[to]
         if to == "CLOSED":
-            self.closed_at, self.closed_by = self.now, len(self.log) + 1
-            self.plans = []
+            self.close()
+            return
+        before, self.status = self.status, to
+        event = {"OPEN": "JOB_RESUMED", "PAUSED": "JOB_PAUSED"}[to]
         self.fill(self.write(event, before=before, after=to))

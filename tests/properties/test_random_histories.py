@@ -41,6 +41,7 @@ from tests.properties.contest_rules import ContestRules
 from tests.properties.drawn_policies import capacities, changes, policies
 from tests.properties.pass_rules import PassRules
 from tests.properties.planned import Planned, cancel, plan
+from tests.properties.position_rules import PositionRules
 from tests.properties.standing import Standing
 from tests.properties.wishes import SERVICES, moments, names, wish
 from tests.support import factories
@@ -68,7 +69,7 @@ rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(ContestRules, PassRules, RuleBasedStateMachine):
+class History(ContestRules, PassRules, PositionRules, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0
@@ -261,10 +262,11 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
 
     @rule(touch=st.booleans())
     def settles(self, touch: bool) -> None:
+        is_closed = self.model.status == "CLOSED"  # not by this settlement
         with patch.object(line_settle, "SLICE", SLICE):
             self.do(
                 (lambda: settle(job_id=self.job_id)) if touch else settle_next_due,
-                lambda _: self.model.close_out(SLICE) if self.model.status == "CLOSED" else None,
+                lambda _: self.model.close_out(SLICE) if is_closed else None,
             )
 
     @rule(at=st.floats(0, 1))

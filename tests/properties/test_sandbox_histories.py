@@ -100,6 +100,8 @@ class SandboxHistory(History):
         self.model.write("CLOCK_ADVANCED")
         last = factories.events(self.job_id)[-1].at
         self.settle_model(max(self.model.now + timedelta(seconds=seconds), last))
+        if self.model.status == "CLOSED":  # at one of these instants
+            self.model.close_out(len(self.model.people))
 
     @rule()
     def the_time_of_the_draw_comes(self) -> None:
@@ -124,7 +126,7 @@ def next_instant(model: Model) -> datetime | None:
     if model.status == "CLOSED":
         return None
     moments = [who.deadline for who in model.pending()] + [who.verify_by for who in model.queue]
-    moments += [plan.at for plan in model.plans]
+    moments += [plan.at for plan in model.plans] + [model.closes_at]
     if model.awaits_draw:
         moments.append(model.draw_at)
     elif model.status == "OPEN" and model.free():

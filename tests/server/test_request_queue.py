@@ -326,18 +326,30 @@ def test_a_line_leaves_threads_to_others_and_no_client_gets_more_by_many_lines(
     asyncio.run(story())
 
 
-def test_who_must_queue_counts_as_later_than_those_who_have_a_thread(arrivals: Arrivals) -> None:
+def test_of_those_who_must_queue_only_the_first_is_expected_and_as_later_than_who_has_a_thread(
+    arrivals: Arrivals,
+) -> None:
     async def story() -> None:
         queue = RequestQueue(2)
-        await begun(queue, "a", arrival=arrivals.expect(JOB, 20))
-        late, elsewhere = arrivals.expect(JOB, 10), arrivals.expect(OTHER_JOB, 10)
+        running = arrivals.expect(JOB, 20)
+        await begun(queue, "a", arrival=running)
+        late, later = arrivals.expect(JOB, 10), arrivals.expect(JOB, 11)
         tasks = [
-            await begun(queue, "b", arrival=late),
-            await begun(queue, "c", arrival=elsewhere),
+            await begun(queue, name, arrival=each) for name, each in (("b", late), ("c", later))
         ]
 
-        assert late.stamp == 21, "the first one waits for all before it, and has the only thread"
-        assert elsewhere.stamp == 10
-        tasks[0].cancel()
+        running.reach()  # it waits for all before it, and has the only thread
+        assert arrivals.complete_until(JOB, 99) == 20
+        queue.end("a", is_heavy=False, arrival=running)
+        await tasks[0]
+        assert late.stamp == 21
+        assert arrivals.complete_until(JOB, 99) == 20
+        late.reach()
+        assert arrivals.complete_until(JOB, 99) == 21
+        tasks[1].cancel()
+        await asyncio.gather(tasks[1], return_exceptions=True)
+        later.reach()
+        assert arrivals.complete_until(JOB, 99) > 99
+        assert late.stamp == 21
 
     asyncio.run(story())

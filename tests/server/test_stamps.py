@@ -24,6 +24,7 @@ from pipeline.server.stamps import (
     MOST_DELAY_MS,
     arrived_at,
     expected_at_job,
+    joined_job,
 )
 from tests.server.in_process import serving_here
 
@@ -48,9 +49,14 @@ def scope_of(path: str = PATH, method: str = "POST", age_ns: int = 0, **changes:
     return {"type": "http", "method": method, "path": path, "state": state} | changes
 
 
+def expected(scope: Any, place: int | None = None) -> Any:
+    """A request is expected at the job whose line it joins."""
+    return expected_at_job(scope, joined_job(scope), place)
+
+
 def age_of(scope: Any) -> float:
     """How many seconds ago a request arrived."""
-    with expected_at_job(scope) as arrival:
+    with expected(scope) as arrival:
         assert arrival
         return (time.monotonic_ns() - arrival.stamp) / SECOND
 
@@ -69,7 +75,7 @@ def age_of(scope: Any) -> float:
 def test_requests_that_join_a_line_are_expected_at_its_job(
     handover: Handover, method: str, path: str, is_one: bool
 ) -> None:
-    with expected_at_job(scope_of(path, method)) as arrival:
+    with expected(scope_of(path, method)) as arrival:
         assert (arrival is not None) == is_one
         stamp = time.monotonic_ns()
         assert (handover.arrivals.complete_until(JOB, stamp) < stamp) == is_one
@@ -239,6 +245,6 @@ def test_a_connection_that_tells_nothing_has_the_time_of_reading() -> None:
 def test_a_job_is_known_by_its_id_however_it_is_written() -> None:
     path = f"/api/v1/jobs/{str(JOB).upper()}/applications"
 
-    with expected_at_job(scope_of(path)) as arrival:
+    with expected(scope_of(path)) as arrival:
         assert arrival
         assert arrival.job_id == UUID(str(JOB))

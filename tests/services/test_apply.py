@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -11,12 +14,15 @@ from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
     ApplicantNotFound,
+    CameBeforeOpening,
     JobNotFound,
     JobNotOpen,
     LineError,
 )
 from pipeline.domain.states import Outcome
+from pipeline.line.arrivals import Arrival, Arrivals, thread_of_arrival
 from pipeline.line.handover import Turn
+from pipeline.line.peers import Peers
 from pipeline.services import joining as applying
 from pipeline.services.jobs import close_job, open_job, pause_job
 from pipeline.services.joining import Request
@@ -55,6 +61,55 @@ def test_who_comes_when_all_seats_are_taken_waits_at_the_back() -> None:
 
     assert factories.statuses(first, second, third) == ["WAITLIST"] * 3
     assert factories.line(job_id) == [first.id, second.id, third.id]
+    assert_line_is_sound(job_id)
+
+
+@pytest.fixture
+def arrive() -> Iterator[Callable[[UUID, int], Arrival]]:
+    """Let this thread work on a request with a place, of which the first attempt came earlier."""
+    peers = Peers(1)
+    with ExitStack() as working:
+        working.callback(peers.close)
+
+        def arrive_again(job_id: UUID, ago_ns: int) -> Arrival:
+            arrival = Arrivals(peers, 0).expect(job_id, time.monotonic_ns())
+            arrival.take_place(time.time_ns() - ago_ns)
+            working.enter_context(thread_of_arrival(arrival))
+            return arrival
+
+        yield arrive_again
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["opened", "resumed"])
+def test_a_place_from_before_the_job_took_applications_is_lost(
+    arrive: Callable[[UUID, int], Arrival], again: bool
+) -> None:
+    job_id = factories.job(open_now=False)
+    open_job(job_id=job_id, actor=factories.RECRUITER)
+    if again:
+        pause_job(job_id=job_id, actor=factories.RECRUITER)
+        time.sleep(0.01)
+        middle = time.time_ns()
+        time.sleep(0.01)
+        open_job(job_id=job_id, actor=factories.RECRUITER)
+    arrival = arrive(job_id, time.time_ns() - middle if again else 60_000_000_000)
+
+    with pytest.raises(CameBeforeOpening):
+        factories.application(job_id)
+
+    assert (arrival.has_place, arrival.came_at) == (False, arrival.own_came_at)
+    assert factories.status_of(factories.application(job_id)) == "ACTIVE", "as a newcomer"
+    assert_line_is_sound(job_id)
+
+
+def test_a_place_from_since_then_counts(arrive: Callable[[UUID, int], Arrival]) -> None:
+    job_id = factories.job(open_now=False)
+    open_job(job_id=job_id, actor=factories.RECRUITER)
+    time.sleep(0.01)
+    arrival = arrive(job_id, 0)
+
+    assert factories.status_of(factories.application(job_id)) == "ACTIVE"
+    assert arrival.has_place
     assert_line_is_sound(job_id)
 
 

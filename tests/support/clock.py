@@ -14,7 +14,7 @@ from pipeline.line.event_log import GENESIS, chained_hash, logged_time, parse_lo
 from pipeline.models import Event
 
 JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_at"]
-JOB_TIMES += ["draw_at", "drawn_at"]
+JOB_TIMES += ["draw_at", "drawn_at", "opens_at", "closes_at"]
 APPLICATION_TIMES = [
     "eligible_at",
     "not_before",

@@ -67,7 +67,12 @@ def applicant(**fields: Any) -> Applicant:
 
 
 def job(
-    *, capacity: int = 1, company_id: UUID | None = None, open_now: bool = True, **policy: Any
+    *,
+    capacity: int = 1,
+    company_id: UUID | None = None,
+    open_now: bool = True,
+    hiring: dict[str, Any] | None = None,
+    **policy: Any,
 ) -> UUID:
     """A job, open unless told otherwise; `policy` are the fields that differ from the usual."""
     usual = {"acknowledgment_window_seconds": WINDOW, "cooldown_seconds": COOLDOWN}
@@ -78,6 +83,7 @@ def job(
         policy=Policy(**usual | policy),
         actor=RECRUITER,
         open_now=open_now,
+        hiring=hiring or {},
     )
 
 

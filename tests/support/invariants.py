@@ -66,6 +66,8 @@ def _counters_are_counts(job: Job, people: list[Application]) -> None:
         counted["PENDING_ACKNOWLEDGMENT"],
         counted["WAITLIST"],
     )
+    assert job.hired_count == sum(person.outcome == "HIRED" for person in people)
+    assert job.positions_to_fill is None or job.hired_count <= job.positions_to_fill
     unverified = [person for person in people if person.verify_by is not None]
     assert job.unverified_count == len(_of(unverified, "WAITLIST"))
     assert not _of(unverified, "ACTIVE", "PENDING_ACKNOWLEDGMENT")
@@ -93,7 +95,7 @@ def _order_is_total(job: Job, people: list[Application]) -> None:
 
 def seat_is_idle(job: Job, people: list[Application]) -> bool:
     """Whether a seat is free that someone in line may take."""
-    if job.status != "OPEN" or job.awaits_draw:
+    if job.status != "OPEN" or job.awaits_draw or job.hired_count == job.positions_to_fill:
         return False
     held = len(_of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT"))
     eligible = [
@@ -167,7 +169,11 @@ def _true_due(job: Job, people: list[Application], plans: list[PlannedSeats]) ->
     moments = [person.acknowledge_by for person in pending]
     if job.awaits_draw and job.status in ("OPEN", "PAUSED"):
         moments.append(job.draw_at)
-    elif job.status == "OPEN" and job.capacity > len(pending) + len(_of(people, "ACTIVE")):
+    elif (
+        job.status == "OPEN"
+        and job.capacity > len(pending) + len(_of(people, "ACTIVE"))
+        and job.hired_count != job.positions_to_fill
+    ):
         at = job.last_event_at
         moments += [max(p.held_until or at, at) for p in waiting if p.verify_by is None]
     moments += [person.verify_by for person in waiting]
@@ -176,6 +182,7 @@ def _true_due(job: Job, people: list[Application], plans: list[PlannedSeats]) ->
         assert plan.done < plan.times
         assert plan.next_at == plan.time_of(plan.done) > job.last_event_at
     moments += [plan.next_at for plan in plans]
+    moments.append(job.opens_at if job.status == "DRAFT" else job.closes_at)
     if job.status == "CLOSED":  # everyone is closed out, whatever deadlines have passed
         moments = [job.last_event_at] if pending + waiting else []
     return min((moment for moment in moments if moment), default=None)

@@ -81,7 +81,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
             Policy(),
             "You could then miss one more deadline; the one after that would end the application.",
         ),
-        (1, Policy(), "the next 2 people who join pass you"),
+        (1, Policy(), "behind even the next 2 people to join"),
         (2, Policy(), "The next miss after that ends the application."),
         (3, Policy(), "your application ends. This would be miss number 4."),
         (0, Policy(max_decays=0), "your application ends. You could apply again"),

@@ -11,10 +11,15 @@ import pytest
 
 from jobs.policies import Policy
 from pipeline.domain.contests import OF_CONTESTS, REASONS_OF, ContestAnswer, ContestReason
+from pipeline.domain.events import OPENS_AND_CLOSES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    CLOSES_AT,
     DRAW_AT,
+    FILLED_BY,
+    OPENS_AT,
     PLANNED_SEATS,
+    POSITIONS,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -117,6 +122,10 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.CONTEST_ANSWERED, each) for each in ContestAnswer}
     possible.add((EventType.REINSTATED, AFTER_REMOVAL))
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
+    possible |= {(EventType.JOB_OPENED, ActorKind.SYSTEM), (EventType.JOB_CLOSED, ActorKind.SYSTEM)}
+    possible |= {(EventType.JOB_CLOSED, FILLED_BY), (EventType.POSITIONS_CHANGED, POSITIONS)}
+    dates = (OPENS_AT, CLOSES_AT, OPENS_AND_CLOSES)
+    possible |= {(EventType.DATES_CHANGED, what) for what in dates}
     assert {key for key in SENTENCES if key not in possible} == set()
 
 
@@ -138,6 +147,31 @@ def test_planned_seats_are_said_to_be_planned(reader: Reader) -> None:
     said = "As planned for 12:00 UTC on 1 March 2026, the number of seats changed: 3 seats."
     assert sentences.compose(as_planned, reader) == said
     assert "The company changed" in sentences.compose(Row("CAPACITY_CHANGED", data=FACTS), reader)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (Row("JOB_CLOSED", actor_kind="SYSTEM"), "As announced for 12:00 UTC on 1 March 2026"),
+        (Row("JOB_OPENED", actor_kind="SYSTEM"), "As announced for 12:00 UTC on 1 March 2026"),
+        (Row("JOB_CLOSED", actor_kind="COMPANY"), "The company closed the job."),
+        (Row("JOB_CLOSED", actor_kind="COMPANY", data={FILLED_BY: 3}), "The last position was"),
+        (Row("POSITIONS_CHANGED", data={POSITIONS: 2}), "to fill: 2 positions."),
+        (Row("POSITIONS_CHANGED", data={}), "open-ended"),
+        (Row("DATES_CHANGED", data={CLOSES_AT: logged_time(NOON)}), "closes at 12:00 UTC"),
+        (Row("DATES_CHANGED", data={OPENS_AT: logged_time(NOON)}), "opens at 12:00 UTC"),
+        (
+            Row(
+                "DATES_CHANGED",
+                data={OPENS_AT: logged_time(NOON), CLOSES_AT: logged_time(NOON + HOUR)},
+            ),
+            "and closes at 13:00 UTC",
+        ),
+        (Row("DATES_CHANGED", data={}), "took back the announced date"),
+    ],
+)
+def test_positions_and_dates_are_said_in_words(row: Row, said: str) -> None:
+    assert said in sentences.compose(row, Reader.COMPANY)
 
 
 @pytest.mark.parametrize("reader", Reader)

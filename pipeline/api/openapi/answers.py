@@ -75,11 +75,20 @@ HEADERS = {
         False,
     ),
     "WWW-Authenticate": ("The required credential.", {"type": "string"}, True),
+    "Place-Token": (
+        "Only of `apply`, if the site or the job was too busy: send it with the same request.",
+        {"type": "string"},
+        False,
+    ),
     "Retry-After": ("Seconds to wait before a retry.", {"type": "integer", "minimum": 0}, True),
 }
 
 _OF_ALL = ("X-Request-ID", "RateLimit", "RateLimit-Policy")
-_OF_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+_OF_STATUS = {
+    401: ("WWW-Authenticate",),
+    429: ("Retry-After",),
+    503: ("Retry-After", "Place-Token"),
+}
 
 
 class FieldErrorOut(TypedDict):

@@ -305,6 +305,15 @@ DESCRIPTIONS = {
     "next_times": "The next five times at which it starts work; empty while it is switched off.",
     "offers_seen": "How many people there were offered a seat.",
     "oldest": "The waiting time of the oldest due task of each priority.",
+    "positions_to_fill": "How many people the job hires; null: any number. Once they are hired,"
+    " nobody is offered a seat.",
+    "hired_count": "How many people the job has hired; null for strangers without a number of"
+    " positions.",
+    "opens_at": "When the draft opens by itself; null: when the company opens it.",
+    "closes_at": "When the job closes by itself, and everyone without a confirmed seat is released;"
+    " null: when the company closes it.",
+    "close_job": "Only with HIRED, and needed if this fills the last position: whether the job then"
+    " closes. False adds one position instead.",
     "draw_at": "When the order of the line is drawn by lot; null: first come, first served.",
     "drawn_at": "When the order was drawn; null before that, and without a draw.",
     "opened_at": "When the job was first opened.",

@@ -243,6 +243,14 @@ IDEMPOTENCY_KEY = Parameter(
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _KEY},
     where="header",
 )
+PLACE_TOKEN = Parameter(
+    "Place-Token",
+    "From a 503 to the same request, with the same credential and body, byte by byte, in the last"
+    " three minutes: it then counts as one that came when the first attempt did, and is taken"
+    " before those that came later. Otherwise it is ignored.",
+    {"type": "string", "maxLength": 100},
+    where="header",
+)
 PATHS = {
     "job_id": "The job's id.",
     "application_id": "The application's id.",

@@ -22,8 +22,13 @@ from pipeline.domain.contests import ANSWER, CONTESTABLE, OF_CONTESTS, ContestAn
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    CLOSES_AT,
     DECISIONS,
+    FILLED_BY,
+    HIRED,
+    OPENS_AT,
     PLANNED_SEATS,
+    POSITIONS,
     SYSTEM,
     TIME_ZONE,
     EventType,
@@ -31,7 +36,7 @@ from pipeline.domain.states import (
     Outcome,
     Status,
 )
-from pipeline.figures.idle_seats import SeatState
+from pipeline.figures.idle_seats import SeatState, seat_state
 from pipeline.line.admission import (
     admit,
     admit_verified,
@@ -43,7 +48,7 @@ from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.misses import DECIDED
-from pipeline.line.moves import make_job_move, make_move
+from pipeline.line.moves import change_job_status, make_job_move, make_move
 from pipeline.line.settle import close_out_batch, fill_seats, settle_due
 from pipeline.line.sources import Memory
 from pipeline.line.write import write
@@ -254,6 +259,7 @@ class Simulation:
         self._followed = 0
         self._offers, self._reviews = Counter[UUID](), Counter[UUID]()
         self._wakes_at: datetime | None = None
+        self._closes_when_filled = any(FILLED_BY in event.data for event in log)
         job = self.line.create(log[0].at)
         self._plan_seats(job, log)
         write(job)
@@ -275,8 +281,10 @@ class Simulation:
         for each in self.events:
             data = each.data
             job = data if each.application_id is None else job
-            seats = (data["active"], data["pending"], data["waiting"] - data["unverified"])
-            states.append(SeatState(each.at, job["status"], job["capacity"], *seats))
+            waiting = data["waiting"] - data["unverified"]
+            counters = data["active"], data["pending"], waiting, data.get(HIRED)
+            rules = job["status"], job["capacity"], job.get(POSITIONS)
+            states.append(seat_state(each.at, rules, counters))
         return states
 
     def run(self, until: datetime) -> list[LogEntry]:
@@ -379,7 +387,11 @@ class Simulation:
         def end_review(job: LockedJob) -> None:
             application = read_locked_application(job, who)
             if application.status == Status.ACTIVE:
+                if review.move is Move.HIRE and job.is_filled:  # the company goes on hiring
+                    job.positions_to_fill = job.hired_count + 1
                 make_move(job, application, review.move)
+                if review.move is Move.HIRE and job.is_filled and self._closes_when_filled:
+                    change_job_status(job, JobStatus.CLOSED, actor=SYSTEM)
 
         if review.lasts is not None:
             self._plan(began_at + review.lasts, end_review)
@@ -388,7 +400,7 @@ class Simulation:
         """Return the step that a row of the log causes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
         if who is None:
-            return None if PLANNED_SEATS in event.data else partial(self._change_job, event=event)
+            return None if _follows_by_itself(event) else partial(self._change_job, event=event)
         if kind == EventType.APPLIED:
             return partial(self._apply, event=event)
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
@@ -404,6 +416,12 @@ class Simulation:
         job.status = JobStatus(event.data["status"])
         job.capacity = event.data["capacity"]
         job.policy = Policy(**logged_policy_values(event.data["policy"]))
+        positions = event.data.get(POSITIONS)
+        job.positions_to_fill = positions and max(positions, job.hired_count)
+        job.opens_at = parse_logged_time(event.data.get(OPENS_AT))
+        job.closes_at = parse_logged_time(event.data.get(CLOSES_AT))
+        if date := job.next_date(job.now):
+            job.note_due(date)
         if job.status is JobStatus.CLOSED:
             job.closed_at = job.closed_at or job.now
             self.line.plans.clear()
@@ -433,6 +451,14 @@ class Simulation:
         verified = "verify_by" not in data
         person: dict[str, Any] = {"applicant_id": who, "application_id": who, "name": ""}
         admit(job, history, actor=SYSTEM, verified=verified, **person)
+
+
+def _follows_by_itself(event: LoggedEvent) -> bool:
+    """Tell whether an event of a job follows from its plans, its dates or a hiring."""
+    dates = {EventType.JOB_OPENED.value: OPENS_AT, EventType.JOB_CLOSED.value: CLOSES_AT}
+    announced = parse_logged_time(event.data.get(dates.get(event.event, "")))
+    is_announced = announced is not None and announced == event.effective_at
+    return is_announced or PLANNED_SEATS in event.data or FILLED_BY in event.data
 
 
 # What people and companies do, if it can be done in the line as it is.

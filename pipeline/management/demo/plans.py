@@ -177,6 +177,9 @@ COMPANIES = (
     ),
 )
 
+# The job of the demo with a number of positions, and the one with a closing date.
+FILLING, CLOSING = "Pastry chef", "Marina receptionist"
+
 MOVING = LiveJob(
     posting=Posting(
         "Boatbuilder",

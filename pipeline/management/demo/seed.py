@@ -21,14 +21,15 @@ from applicants.people import find_or_create_person
 from jobs import keys
 from jobs.accounts import set_first_password
 from jobs.companies import create_company
-from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, User
+from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, Role, User
 from jobs.team import add_member
 from pipeline.attachments import uploads
 from pipeline.attachments.samples import make_cv
 from pipeline.attachments.uploads import holder_of
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
-from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.database import instants
+from pipeline.domain.states import CLOSES_AT, POSITIONS, Actor, ActorKind, Status
 from pipeline.figures import forecast
 from pipeline.line.write import unregister_follow_up
 from pipeline.management.demo import records
@@ -36,7 +37,9 @@ from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
+    CLOSING,
     COMPANIES,
+    FILLING,
     FIRST_NAMES,
     LAST_NAMES,
     MOVING,
@@ -59,7 +62,7 @@ from pipeline.management.demo.webhooks import PastWebhooks
 from pipeline.models import Application
 from pipeline.notifications import outbox
 from pipeline.notifications.outbox import email_tasks
-from pipeline.services.jobs import create_job
+from pipeline.services.jobs import JobChanges, create_job, update_job
 from pipeline.services.joining import apply
 from pipeline.services.turns import acknowledge
 from tasks.advisory_locks import SEED_DEMO
@@ -104,11 +107,24 @@ def create_missing() -> Demo:
     staff = Actor(ActorKind.COMPANY, staff_id)
     if is_new:
         start_failing_task(company.id, staff_id)
+        announce_ends()
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     if is_new:
         forecast.update_statements()  # or the pages would know none until its task has run
     key, password = _seeded_api_key(company), _seeded_password(company)
     return Demo(company.id, moving, story, key, password)
+
+
+def announce_ends() -> None:
+    """Let one job of the demo have a number of positions, of which one is left; another closes."""
+    filling = Job.objects.get(posting__title=FILLING, company__name__endswith="(demo)")
+    positions = {POSITIONS: max(2, filling.hired_count + 1)}
+    closing = Job.objects.get(posting__title=CLOSING, company__name__endswith="(demo)")
+    dates = {CLOSES_AT: instants.now() + timedelta(days=21)}
+    for job, hiring in ((filling, positions), (closing, dates)):
+        owner = job.company.memberships.filter(role=Role.OWNER).earliest("id")
+        actor = Actor(ActorKind.COMPANY, owner.user_id)
+        update_job(job_id=job.id, changes=JobChanges(hiring=hiring), actor=actor)
 
 
 def seeded_job_id(company: Company, title: str, seconds: float = 0) -> UUID:

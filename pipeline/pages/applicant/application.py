@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
@@ -220,6 +221,8 @@ def _seat_consequence(job: Job) -> str:
         )
     if job.status == JobStatus.PAUSED:
         return "The job is paused. If you withdraw, the seat stays free until the job resumes."
+    if job.is_filled:
+        return _("All positions are filled. If you withdraw, nobody else is offered the seat.")
     if not job.people_waiting:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:

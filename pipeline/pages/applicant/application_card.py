@@ -204,7 +204,9 @@ def add_prospects(cards: Collection[ApplicationCard]) -> list[ApplicationCard]:
     waiting = {
         card.job.id: card.seen.position
         for card in cards
-        if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
+        if card.state == CardState.WAITING.value
+        and card.job.status == JobStatus.OPEN
+        and not card.job.is_filled
         if not card.standing.puts_turn_off
     }
     known = read_prospects(waiting) if waiting else {}

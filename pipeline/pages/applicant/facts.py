@@ -45,7 +45,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """
     job = public_job(request, job_id)
     counts = read_public_facts(job)
-    is_open = job.status == JobStatus.OPEN and not job.awaits_draw
+    is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
     prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [

@@ -16,6 +16,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from applicants import browser
@@ -165,12 +166,14 @@ def _news_text(job: Job) -> str:
         return f"This job is {job.status.lower()}."
     if job.awaits_draw:
         return "The order is still to be drawn by lot."
+    if job.is_filled:
+        return _("All positions are filled.")
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
 def _prospect_text(job: Job) -> str:
     """Say how long a person who applies now will probably wait; nothing if a seat is free."""
-    if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw:
+    if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw or job.is_filled:
         return ""
     found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
     return describe_prospect(found) if found else NOT_KNOWN

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext as _
+
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
 from pipeline.wording.english import count, isolated, joined, people, plural
@@ -40,6 +42,8 @@ def describe_opened_seat(job: Job, next_name: str | None) -> str:
     """Describe the consequence of a person leaving a seat now."""
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return idle
+    if job.is_filled:
+        return _("all positions are filled, so nobody gets the seat")
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
         return f"nobody is promoted: {_describe_seat_holders(job, held)}"
@@ -67,6 +71,8 @@ def describe_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
     held = job.active_count + job.pending_count - seats
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return f"{opens}; {idle}"
+    if job.is_filled:
+        return _("%(opens)s; all positions are filled, so nobody is promoted") % {"opens": opens}
     if held >= job.capacity:
         return f"{opens}; nobody is promoted: {_describe_seat_holders(job, held)}"
     if names:
@@ -105,6 +111,8 @@ def describe_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
     added = min(capacity - held, job.people_waiting)
     if capacity <= job.capacity or added <= 0:
         return "Nobody is promoted, and nobody loses a seat."
+    if job.is_filled:
+        return _("All positions are filled, so nobody is promoted.")
     if job.status != JobStatus.OPEN or job.awaits_draw:
         why = "order is still to be drawn" if job.awaits_draw else "job is not open"
         return f"The {why}, so nobody is promoted now."
@@ -120,7 +128,7 @@ def describe_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
 
 def describe_added_seat(job: Job, names: Sequence[str]) -> str:
     """Describe the consequence of one more seat, to follow a colon. `names` as above."""
-    fills = job.status == JobStatus.OPEN and not job.awaits_draw
+    fills = job.status == JobStatus.OPEN and not job.awaits_draw and not job.is_filled
     fits = job.active_count + job.pending_count <= job.capacity
     if fills and fits and not names and job.people_waiting <= LOOKED_AHEAD:
         if not job.waitlist_count:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,20 +13,29 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
 from pipeline.database import instants
+from pipeline.domain.errors import LastPosition, PositionsFilled
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, Outcome, Reason, Status
 from pipeline.domain.verbs import MOVES
 from pipeline.models import DecisionItem, PendingDecision
-from pipeline.pages.access import Member, for_members, own_job, received_application
+from pipeline.pages.access import (
+    Member,
+    for_members,
+    own_job,
+    received_application,
+    require_permission,
+)
 from pipeline.pages.company import consequences
 from pipeline.pages.company.application_filters import UnusableFilters, chosen_people
 from pipeline.pages.company.consequences import join_names
-from pipeline.pages.company.forms import DecisionForm
-from pipeline.pages.error_messages import attempt
+from pipeline.pages.company.forms import HIRE_AND_CLOSE, HIRE_AND_GO_ON, DecisionForm
+from pipeline.pages.error_messages import attempt, explain_refusal
 from pipeline.pages.live_page import live_page
 from pipeline.review import decisions
 from pipeline.review.decisions import MOST_PEOPLE
@@ -52,6 +62,7 @@ from pipeline.wording.events import DECISION_WORDS
 PROBLEM_WORDS = {
     DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
     DecisionItem.Problem.NOT_POSSIBLE: "no longer possible, because the application has changed",
+    DecisionItem.Problem.FILLED: "all positions of the job were filled first",
     DecisionItem.Problem.SITE: "the site could not carry it out; decide again",
 }
 
@@ -103,26 +114,88 @@ class DecisionChoice:
 
     outcome: Outcome
     whom: str
+    close_job: bool | None = None  # what follows if this fills the last position
+    released: int = 0  # people without a confirmed seat, who leave the line if the job closes
+
+    @property
+    def value(self) -> str:
+        """Return what the button sends."""
+        if self.close_job is None:
+            return self.outcome.value
+        return HIRE_AND_CLOSE if self.close_job else HIRE_AND_GO_ON
 
     @property
     def button(self) -> str:
         """Return its label."""
+        if self.close_job:
+            return _("Hire %(whom)s and close the job") % {"whom": self.whom}
+        if self.close_job is False:
+            return _("Hire %(whom)s and go on") % {"whom": self.whom}
         return f"{DECISION_WORDS[self.outcome].verb} {self.whom}"
 
     @property
     def verb(self) -> str:
-        """Return the verb of its label."""
-        return DECISION_WORDS[self.outcome].verb
+        """Return the verb of a button that goes on with the next person; empty if there is none."""
+        return DECISION_WORDS[self.outcome].verb if self.close_job is None else ""
 
     @property
     def meaning(self) -> str:
         """Return what the decision means."""
+        if self.close_job:
+            return ngettext(
+                "The job closes: %(count)s person without a confirmed seat is released.",
+                "The job closes: %(count)s people without a confirmed seat are released.",
+                self.released,
+            ) % {"count": f"{self.released:,}"}
+        if self.close_job is False:
+            return _("The job gets one position more, and the line goes on.")
         return DECISION_WORDS[self.outcome].meaning
 
     @property
     def tone(self) -> str:
         """Return the class of the button."""
+        if self.close_job is False:
+            return ""
         return "primary" if self.outcome is Outcome.HIRED else "danger"
+
+
+def _offer_choices(
+    member: Member, job: Job, possible: Collection[Outcome], whom: str, left: int | None, hired: int
+) -> list[DecisionChoice]:
+    """Return the buttons for `hired` people. At the last position, hiring them asks what follows.
+
+    `left`: how many positions are left. Only people who may change rules add a position.
+    """
+    choices = [DecisionChoice(each, whom) for each in DECISION_WORDS if each in possible]
+    if left is None or hired < left or Outcome.HIRED not in possible:
+        return choices
+    others = [each for each in choices if each.outcome is not Outcome.HIRED]
+    if hired == left and job.status == JobStatus.CLOSED:
+        return choices
+    hire = DecisionChoice(
+        Outcome.HIRED, whom, close_job=True, released=job.waitlist_count + job.pending_count
+    )
+    asked = [hire] if hired == left else []
+    if member.may(Action.CHANGE_RULES):
+        asked.append(replace(hire, close_job=False))
+    return asked + others
+
+
+def _describe_positions(job: Job, left: int | None, hired: int) -> str:
+    """Say that hiring so many people fills the last position, or is too many."""
+    if left is None or hired < left:
+        return ""
+    if hired > left and not left:
+        return _("All positions of this job are filled, or about to be.")
+    if hired > left:
+        return ngettext(
+            "%(left)s position is left, fewer than the people chosen.",
+            "%(left)s positions are left, fewer than the people chosen.",
+            left,
+        ) % {"left": f"{left:,}"}
+    if job.status == JobStatus.CLOSED:
+        return ""
+    return ngettext("This fills the last position.", "This fills the last positions.", hired)
 
 
 @for_members(Action.DECIDE)
@@ -142,10 +215,14 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     is_kept = request.POST.get("promised", promise) == promise
     neighbours = find_neighbours(seen.application)
     if form.is_valid() and is_kept:
-        return _decide(request, member, seen, job, form.cleaned_data, neighbours)
+        try:
+            return _decide(request, member, seen, job, form.cleaned_data, neighbours)
+        except (LastPosition, PositionsFilled) as error:
+            form.add_error(None, explain_refusal(error))
     if not is_kept:
         form.add_error(None, consequences.MOVED_ON)
     name = isolated(seen.application.name or seen.address or "this person")
+    left = decisions.count_positions_left(job) if Outcome.HIRED in possible else None
     context = {
         "seen": seen,
         "application": seen.application,
@@ -158,7 +235,8 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "neighbours": neighbours,
         "promise": promise,
         "consequence": consequence,
-        "choices": [DecisionChoice(each, name) for each in DECISION_WORDS if each in possible],
+        "choices": _offer_choices(member, job, possible, name, left, 1),
+        "positions": _describe_positions(job, left, 1),
         **read_notices(job.id, member),
     }
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
@@ -197,7 +275,7 @@ def _decide(
     member: Member,
     seen: SeenApplication,
     job: Job,
-    given: dict[str, str],
+    given: dict[str, Any],
     neighbours: Neighbours,
 ) -> HttpResponse:
     decision = make(request, member, job.id, [seen.application.id], given)
@@ -232,7 +310,7 @@ def _show_success(
 ) -> None:
     promoted = consequences.describe_done_promotion(*read_promoted(job.id, job.seq))
     advice = ""
-    if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
+    if outcome == Outcome.HIRED and read_job(job.id).status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []
         if member.may(Action.CLOSE_JOB):
             ways.append("close it" if ways else "close the job")
@@ -247,9 +325,11 @@ def make(
     member: Member,
     job_id: UUID,
     application_ids: list[UUID],
-    given: dict[str, str],
+    given: dict[str, Any],
 ) -> PendingDecision:
-    """Make the decision that a valid form holds."""
+    """Make the decision that a valid form holds. Raises LastPosition, PositionsFilled."""
+    if given["close_job"] is False:
+        require_permission(member, Action.CHANGE_RULES)
     return decisions.make(
         decision_id=sent_id(request),
         job_id=job_id,
@@ -258,6 +338,7 @@ def make(
         actor=member.actor,
         reason=Reason(given["reason"]) if given["reason"] else None,
         note=given["note"],
+        close_job=given["close_job"],
     )
 
 
@@ -310,12 +391,17 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     is_kept = request.POST.get("promised", consequence) == consequence
     if able and form.is_valid() and is_kept:
         ids = [seen.application.id for seen in able]
-        decision = make(request, member, job.id, ids, form.cleaned_data)
-        return redirect("decision", job_id=job.id, decision_id=decision.id)
+        try:
+            decision = make(request, member, job.id, ids, form.cleaned_data)
+            return redirect("decision", job_id=job.id, decision_id=decision.id)
+        except (LastPosition, PositionsFilled) as error:
+            form.add_error(None, explain_refusal(error))
     if form.is_bound and not is_kept:
         form.add_error(None, consequences.MOVED_ON)
     possible = set.intersection(*(set(possible_outcomes(seen)) for seen in able)) if able else {}
-    whom = people(len(able))
+    whom, left = people(len(able)), None
+    if Outcome.HIRED in possible:
+        left = decisions.count_positions_left(job)
     context = {
         "job": job,
         "tab": "board",
@@ -325,7 +411,8 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "left_out": [seen for seen in chosen if seen not in able],
         "ids": ",".join(str(seen.application.id) for seen in able),
         "consequence": consequence,
-        "choices": [DecisionChoice(each, whom) for each in DECISION_WORDS if each in possible],
+        "choices": _offer_choices(member, job, possible, whom, left, len(able)),
+        "positions": _describe_positions(job, left, len(able)),
         "hire_is_missing": Outcome.HIRED not in possible
         and any(seen.application.status == Status.ACTIVE for seen in able),
         "most_people": MOST_PEOPLE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from applicants.addresses import EMAIL_LENGTH
 from applicants.forms import AddressField, NameField
@@ -13,13 +14,14 @@ from jobs.models import (
     DESCRIPTION_LENGTH,
     LOCATION_LENGTH,
     MAX_CAPACITY,
+    MAX_POSITIONS,
     TITLE_LENGTH,
     ZONE_LENGTH,
     JobPosting,
 )
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
-from pipeline.domain.states import DECISIONS
+from pipeline.domain.states import DECISIONS, Outcome
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
 from pipeline.pages.forms import LinesField, PlainForm
@@ -210,6 +212,21 @@ class CapacityForm(PlainForm):
     )
 
 
+class PositionsForm(PlainForm):
+    """Number of positions of a job; empty for a job that hires any number of people."""
+
+    positions_to_fill = _number_field(
+        label=gettext_lazy("Positions to fill"),
+        min_value=1,
+        max_value=MAX_POSITIONS,
+        required=False,
+        help_text=gettext_lazy(
+            "How many people this job hires. When the last one is hired, you are asked whether to"
+            " close the job. Leave it empty to hire any number."
+        ),
+    )
+
+
 # The rules as the pages show them: an error is listed in this order, too.
 RULES_IN_ORDER = (
     *("window", "window_unit", "acknowledge_first_seat"),
@@ -218,10 +235,10 @@ RULES_IN_ORDER = (
 )
 
 
-class JobForm(PostingForm, CapacityForm, DrawForm, PolicyForm):
+class JobForm(PostingForm, CapacityForm, PositionsForm, DrawForm, PolicyForm):
     """New job: posting, seats, order, policy and first status."""
 
-    field_order = (*PostingForm.base_fields, "capacity", *RULES_IN_ORDER)
+    field_order = (*PostingForm.base_fields, "capacity", "positions_to_fill", *RULES_IN_ORDER)
     start = forms.ChoiceField(
         label="When you create it",
         widget=forms.RadioSelect,
@@ -264,11 +281,16 @@ def _note_field() -> LinesField:
     )
 
 
+# What the form says instead of HIRED if this fills the last position.
+HIRE_AND_CLOSE, HIRE_AND_GO_ON = "HIRED_AND_CLOSE", "HIRED_AND_GO_ON"
+
+
 class DecisionForm(PlainForm):
     """Decision on an application."""
 
     outcome = forms.ChoiceField(
-        label="Decision", choices=[(outcome.value, outcome.value) for outcome in DECISIONS]
+        label="Decision",
+        choices=[(name, name) for name in (*DECISIONS, HIRE_AND_CLOSE, HIRE_AND_GO_ON)],
     )
     reason = forms.ChoiceField(
         required=False,
@@ -276,6 +298,15 @@ class DecisionForm(PlainForm):
         help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
     note = _note_field()
+
+    def clean(self) -> dict[str, Any]:
+        """Separate the outcome from what follows if this fills the last position."""
+        given = super().clean() or self.cleaned_data
+        answers = {HIRE_AND_CLOSE: True, HIRE_AND_GO_ON: False}
+        given["close_job"] = answers.get(given.get("outcome", ""))
+        if given["close_job"] is not None:
+            given["outcome"] = Outcome.HIRED.value
+        return given
 
 
 class ReinstatementForm(PlainForm):

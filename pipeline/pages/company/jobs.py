@@ -19,6 +19,7 @@ from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
+from pipeline.domain.states import POSITIONS
 from pipeline.models import JobTemplate
 from pipeline.pages import draws, page_urls, qr_code
 from pipeline.pages.access import (
@@ -134,6 +135,7 @@ def new(request: HttpRequest) -> HttpResponse:
             actor=member.actor,
             open_now=opened,
             draw_at=form.cleaned_data["draw_at"],
+            hiring={POSITIONS: form.cleaned_data[POSITIONS]},
         )
     except DrawRefused as error:
         form.add_error("draw_day", str(error))
@@ -151,7 +153,7 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     kept, copied = page_urls.read_id(request, "template"), page_urls.read_id(request, "like")
     if kept is None and copied is None:
         _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
-        initial = forms.policy_values(rules) | {"capacity": 3}
+        initial = forms.policy_values(rules) | {"capacity": 3, POSITIONS: 1}
         initial["quiet_time_zone"] = get_current_timezone_name()
         return _render_new(request, forms.JobForm(initial=initial), rules, 3)
     like: Job | JobTemplate
@@ -162,7 +164,8 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     posting = like.posting if isinstance(like, Job) else like
     initial = forms.posting_values(posting) | forms.policy_values(like.policy)
     initial |= draws.earlier_form_values(like)
-    form = forms.JobForm(initial=initial | {"capacity": like.capacity, "start": JobStatus.DRAFT})
+    initial |= {"capacity": like.capacity, POSITIONS: like.positions_to_fill}
+    form = forms.JobForm(initial=initial | {"start": JobStatus.DRAFT})
     return _render_new(request, form, like.policy, like.capacity)
 
 

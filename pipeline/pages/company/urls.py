@@ -10,6 +10,7 @@ from pipeline.pages.company import (
     board,
     contests,
     decisions,
+    hiring,
     job_actions,
     job_templates,
     jobs,
@@ -95,6 +96,7 @@ urlpatterns = [
         name="keep_template",
     ),
     path("company/jobs/<uuid:job_id>/settings/", settings.show, name="job_settings"),
+    path("company/jobs/<uuid:job_id>/positions/", hiring.show, name="job_hiring"),
     path(
         "company/applications/<uuid:application_id>/",
         application.show,

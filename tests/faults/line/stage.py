@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.database.cluster import PORT
 from tests.faults.line.prepare import SEATS
 from tests.faults.line.proxy import Proxy, proxied
-from tests.faults.whole_site.ledger import entries_of, ledger_faults, order_faults
+from tests.faults.whole_site.ledger import entries_of, ledger_faults, order_faults, reading_faults
 from tests.faults.whole_site.people import Crowd
 from tests.faults.whole_site.processes import Site, whole_site
 from tests.support.waiting import eventually
@@ -135,6 +135,7 @@ def faults_of_row(stage: Stage, since: Any) -> list[str]:
     return [
         *ledger_faults(crowd.told, entries_of(site, crowd.job), seats=SEATS),
         *order_faults(crowd.applied, entries_of(site, crowd.job)),
+        *reading_faults(crowd.readers, entries_of(site, crowd.job)),
         *(f"lost: task {task}" for task in started - tasks.keys()),
         *(f"doubled: task {task}" for task in tasks.keys() - started),
         *(f"ended {times} times: task {task}" for task, times in tasks.items() if times != 1),

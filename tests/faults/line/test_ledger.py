@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.faults.whole_site.ledger import Entry, ledger_faults, order_faults
+from tests.faults.whole_site.ledger import Entry, ledger_faults, order_faults, reading_faults
 from tests.faults.whole_site.people import EVENTS, Crowd
 from tests.support.waiting import eventually
 
@@ -31,6 +31,7 @@ class Line:
         self._mistake, self._opportunities = mistake, 0
         self._statuses: dict[str, str] = {}
         self._answers: dict[str, tuple[int, Any]] = {}
+        self._past: dict[str, dict[str, Any]] = {}
         self._guard = threading.Lock()
 
     def answer(self, path: str, key: str | None) -> tuple[int, Any]:
@@ -38,12 +39,24 @@ class Line:
         with self._guard:
             *_, name, verb = path.split("/")
             if key is None:
-                return 200, {"id": verb, "status": self._statuses[verb]}
+                return 200, self._standing(verb)
             if key not in self._answers or self._makes("acts again"):
                 self._answers[key] = self._act(name, verb)
             elif self._makes("answers anew"):
                 return self._answers[key][0], {"id": name, "status": "UNKNOWN"}
             return self._answers[key]
+
+    def _standing(self, name: str) -> dict[str, Any]:
+        """How an application stands; with a mistake, as it stood or as it never did."""
+        status, position = self._statuses[name], None
+        if status == "WAITLIST":
+            waiting = [each for each, of in self._statuses.items() if of == "WAITLIST"]
+            position = waiting.index(name) + 1 + self._makes("miscounts")
+        now = {"id": name, "status": status, "position": position}
+        past = self._past.setdefault(name, now)
+        if past != now and not self._makes("reads the past"):
+            self._past[name] = now
+        return self._past[name]
 
     def _act(self, name: str, verb: str) -> tuple[int, Any]:
         application = str(uuid4()) if verb == "applications" else name
@@ -53,12 +66,17 @@ class Line:
         event = EVENTS.get(verb, "APPLIED")
         for _ in range(times):
             at = datetime.now(UTC)
-            self.log.append(Entry(len(self.log) + 1, at, application, event, status))
+            seq = len(self.log) + 1
+            place = (self._place_of(application), 0) if status == "WAITLIST" else None
+            self.log.append(Entry(seq, at, application, event, status, place))
         if event == "APPLIED" and self._makes("puts last first"):
             *_, last = self.log
             self.log = [replace(last, seq=0), *self.log[:-1]]
             self.log = [replace(each, seq=n) for n, each in enumerate(self.log, start=1)]
         return 201 if verb == "applications" else 200, {"id": application, "status": status}
+
+    def _place_of(self, application: str) -> int:
+        return list(self._statuses).index(application)
 
     def _status_of_new(self) -> str:
         taken = sum(status != "INACTIVE" for status in self._statuses.values())
@@ -114,6 +132,8 @@ def answering(line: Line) -> Iterator[int]:
         ("answers anew", {"answered differently"}),
         ("offers too much", {"overfull"}),
         ("puts last first", {"overtaken"}),
+        ("miscounts", {"misread"}),
+        ("reads the past", {"misread"}),
     ],
 )
 def test_the_ledger_names_the_mistake_of_a_site_and_finds_none_where_none_is(
@@ -128,6 +148,7 @@ def test_the_ledger_names_the_mistake_of_a_site_and_finds_none_where_none_is(
 
     found = {each.partition(":")[0] for each in ledger_faults(crowd.told, line.log, seats=SEATS)}
     found |= {each.partition(":")[0] for each in order_faults(crowd.applied, line.log)}
+    found |= {each.partition(":")[0] for each in reading_faults(crowd.readers, line.log)}
     found |= {"answered differently"} if crowd.differing else set()
     assert faults <= found
     assert faults or not found

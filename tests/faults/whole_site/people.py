@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from tests.faults.whole_site.ledger import Told
+
 TIMEOUT_SECONDS, REST_SECONDS = 5.0, 0.1
 IN_USE = "IDEMPOTENCY_KEY_IN_USE"
 EVENTS = {"acknowledge": "ACKNOWLEDGED", "withdraw": "WITHDRAWN", "remove": "REMOVED"}
@@ -30,11 +32,15 @@ LATE = {(409, "INVALID_TRANSITION"), (410, "ACKNOWLEDGMENT_EXPIRED")}
 
 @dataclass
 class Person:
-    """Person with their token; `acts` are those that the site has confirmed."""
+    """Person with their token; `acts` are those that the site has confirmed.
+
+    `told` has these and what was read, in order.
+    """
 
     token: str
     application: str | None = None
     acts: list[tuple[str, str]] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,11 @@ class Crowd:
         """How often each application has done what, as the site confirmed it."""
         return Counter(act for person in self.people for act in person.acts)
 
+    @property
+    def readers(self) -> list[list[Told]]:
+        """What each person was told, in order."""
+        return [person.told for person in self.people]
+
     def _live(self, mine: list[Person], dice: random.Random) -> None:
         while not self._is_over.is_set():
             if self._key and dice.random() < 0.05:
@@ -154,6 +165,7 @@ class Crowd:
             if made.status in (200, 201):
                 person.application = made.content["id"]
                 person.acts.append(("APPLIED", made.content["id"]))
+                person.told.append((made.content["id"], "APPLIED"))
                 with self._guard:
                     self.applied.append((sent_at, time.monotonic(), made.content["id"]))
             return
@@ -161,6 +173,8 @@ class Crowd:
         seen = self._send(person.token, "GET", own, None, "")
         if seen.status != 200:
             return
+        standing = seen.content["status"], seen.content["position"]
+        person.told.append((person.application, *standing))
         if seen.content["status"] == "INACTIVE":
             person.application = None
         elif self._key and dice.random() < 0.03:
@@ -173,6 +187,7 @@ class Crowd:
         answer = self._post(token, f"/applications/{person.application}/{verb}", body, dice)
         if answer.status == 200 and person.application:
             person.acts.append((EVENTS[verb], person.application))
+            person.told.append((person.application, EVENTS[verb]))
 
     def _post(self, token: str, path: str, body: Any, dice: random.Random) -> Answer:
         """Send a request under a key, and sometimes a second time, to compare the answers."""

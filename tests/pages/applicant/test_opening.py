@@ -35,7 +35,7 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
     assert "has 10 minutes to confirm it" in page
-    assert "the next 2 people who join pass you" in page
+    assert "behind even the next 2 people to join" in page
     assert "A seat is free now" in page
     assert "Time to confirm 10 min" in page
 

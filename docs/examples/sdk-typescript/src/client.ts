@@ -81,6 +81,10 @@ export class NextInLine {
       if (pause === null) {
         throw refusal ?? new ConnectionFailed(`${method} ${url}: ${String(answer)}`, { cause: answer });
       }
+      const place = answer instanceof Response ? answer.headers.get("Place-Token") : null;
+      if (place) {
+        headers["Place-Token"] = place; // the retry keeps its place before newcomers
+      }
       await sleep(pause);
     }
   }

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from pipeline.api import parameters
 from pipeline.api.auth import (
+    authorize,
     authorize_company,
     caller_of,
     own_application,
@@ -35,7 +36,7 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import Count, DetailOut, PageOf
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import Move, Outcome, ReinstatementReason
+from pipeline.domain.states import IfLast, Move, Outcome, ReinstatementReason
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Contest, EmailState
 from pipeline.notifications.companies import repeat_email
@@ -203,14 +204,20 @@ class RemovalDecision(Endpoint):
 
     @describes_move(
         "remove_application",
-        Move.REMOVE,
+        Move.HIRE,  # the one of the three that most can refuse
         ApplicationOut,
         takes=(DecisionIn,),
+        about="`close_job` says what follows if this fills the last position of the job: true"
+        " closes it, false adds a position, which among members only an owner may do. It is needed"
+        " then, and has no effect otherwise.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """End an application as REMOVED, REJECTED or HIRED."""
         caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
         given = read_body(request, DecisionIn)
+        closes = given.get("close_job")
+        if closes is False:
+            authorize(caller, Action.CHANGE_RULES)
         application = remove(
             application_id=application_id,
             outcome=Outcome(given["outcome"]),
@@ -218,6 +225,7 @@ class RemovalDecision(Endpoint):
             reason=given["reason"],
             note=given["note"],
             request_id=idempotent_row_id(request),
+            if_last=IfLast.of(close_job=closes),
         )
         return answer_changed(facts, application, private=True)
 

@@ -17,6 +17,7 @@ from jobs.policies import misses_left_under_policy
 from pipeline.api.v1.fields import (
     Address,
     Choice,
+    Flag,
     Letter,
     Metadata,
     Name,
@@ -130,9 +131,12 @@ class DecisionIn(Shape):
     reason_code = Choice(
         choices=[code.value for code in CHOSEN_REASONS], allow_null=True, required=False
     )
+    close_job = Flag(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Separate the code (for the log) from the text (for the note)."""
+        if "close_job" in attrs and attrs["outcome"] != Outcome.HIRED:
+            _refuse("close_job", "Send it only with the outcome HIRED.", "invalid")
         reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
         note = attrs.pop("note", None) or ""
         if code is None and reason in CHOSEN_REASONS:

@@ -34,6 +34,7 @@ from pipeline.api.openapi.parameters import (
     EXPAND_LIST,
     OF_APPLICATIONS,
     PAGED,
+    PLACE_TOKEN,
     WITH_EXTERNAL_ID,
     describe_fields,
 )
@@ -193,6 +194,7 @@ class JobApplications(JobApplicationList):
         Move.SEAT,
         {201: ApplicationOut, 202: DetailOut},
         takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
+        parameters=(PLACE_TOKEN,),
         about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
         " and the person gets the same emails as one who applies. If several refusals apply, you"
         " get the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",

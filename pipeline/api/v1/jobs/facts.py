@@ -159,7 +159,7 @@ class ForecastOfJob(Endpoint):
         if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
         position = parameters.integer(request, "position", low=1) or job.people_waiting + 1
-        is_open = job.status == JobStatus.OPEN and not job.awaits_draw
+        is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
         found = read_prospects({job_id: position}).get(job_id) if is_open else None
         payload: ForecastOut = {
             "position": position,

@@ -12,6 +12,7 @@ from jobs.models import (
     DESCRIPTION_LENGTH,
     LOCATION_LENGTH,
     MAX_CAPACITY,
+    MAX_POSITIONS,
     TITLE_LENGTH,
     ZONE_LENGTH,
     Job,
@@ -69,6 +70,10 @@ class PolicyIn(Shape):
         return attrs
 
 
+def _positions_field() -> Whole:
+    return Whole(min_value=1, max_value=MAX_POSITIONS, allow_null=True, required=False)
+
+
 class JobIn(Shape):
     """A new job."""
 
@@ -80,6 +85,9 @@ class JobIn(Shape):
     external_id = declare_external_id()
     metadata = Metadata(required=False)
     draw_at = Moment(required=False)
+    positions_to_fill = _positions_field()
+    opens_at = Moment(allow_null=True, required=False)
+    closes_at = Moment(allow_null=True, required=False)
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
@@ -94,6 +102,9 @@ class JobChangeIn(Shape):
     external_id = declare_external_id()
     metadata = Metadata(required=False)
     draw_at = Moment(required=False)
+    positions_to_fill = _positions_field()
+    opens_at = Moment(allow_null=True, required=False)
+    closes_at = Moment(allow_null=True, required=False)
 
 
 # Responses about jobs: the opening, its policy and its numbers.
@@ -143,6 +154,10 @@ class JobOut(TypedDict):
     metadata: dict[str, str] | None
     draw_at: datetime | None
     drawn_at: datetime | None
+    positions_to_fill: Count | None
+    hired_count: Count | None
+    opens_at: datetime | None
+    closes_at: datetime | None
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -189,6 +204,7 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
     Without `private`, an application from an unverified address changes nothing in it.
     """
     posting = job.posting
+    shows_hired = private or job.positions_to_fill is not None
     reference: JobReference | None = getattr(job, "reference", None) if private else None
     changed = job.last_event_at if private else job.closed_at or job.opened_at or job.created_at
     return {
@@ -210,6 +226,10 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
         "metadata": (reference.metadata if reference else {}) if private else None,
         "draw_at": job.draw_at,
         "drawn_at": job.drawn_at,
+        "positions_to_fill": job.positions_to_fill,
+        "hired_count": job.hired_count if shows_hired else None,
+        "opens_at": job.opens_at,
+        "closes_at": job.closes_at,
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,

@@ -41,6 +41,7 @@ from pipeline.api.problem_types import (
     EXTERNAL_ID_TAKEN,
     INVALID_SCHEDULE,
     INVALID_TRANSITION,
+    POSITIONS_BELOW_HIRED,
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
     SANDBOX_FULL,
@@ -51,6 +52,7 @@ from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
+from pipeline.domain.states import CLOSES_AT, OPENS_AT, POSITIONS
 from pipeline.selectors.jobs import JobFacts, read_company_jobs, read_job, read_open_jobs
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.services.jobs import (
@@ -66,8 +68,9 @@ from pipeline.services.jobs import (
 )
 
 _TEXTS = ("title", "description", "location")
+_HIRING = (POSITIONS, OPENS_AT, CLOSES_AT)
 # Fields that only an owner may change, and only with If-Match.
-_GUARDED = ("capacity", "policy", "draw_at")
+_GUARDED = ("capacity", "policy", "draw_at", *_HIRING)
 
 # The shared part of the descriptions of opening, pausing and closing.
 _CLOSING: dict[str, Any] = {
@@ -124,7 +127,8 @@ class Jobs(Endpoint):
         takes=(JobIn,),
         headers=("ETag",),
         refuses=(EXTERNAL_ID_TAKEN, INVALID_SCHEDULE, SANDBOX_FULL),
-        about="With `draw_at`, the order of everyone who applies until then is drawn by lot.",
+        about="With `draw_at`, the order of everyone who applies until then is drawn by lot. With"
+        " `opens_at`, a draft opens by itself; with `closes_at`, the job closes by itself.",
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
@@ -137,6 +141,7 @@ class Jobs(Endpoint):
             open_now=given["status"] == JobStatus.OPEN,
             capacity=given["capacity"],
             draw_at=given.get("draw_at"),
+            hiring=_hiring(given),
             actor=caller.actor,
             job_id=idempotent_row_id(request),
             reference=read_reference(given),
@@ -180,12 +185,13 @@ class OneJob(Endpoint):
             INVALID_TRANSITION,
             PRECONDITION_FAILED,
             PRECONDITION_REQUIRED,
+            POSITIONS_BELOW_HIRED,
             CLOCK_MOVING,
             SANDBOX_FULL,
         ),
         about="Raising the capacity promotes at once; lowering it evicts nobody. 409"
         " `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can."
-        " `draw_at` can change only in a draft.",
+        " `draw_at` and `opens_at` can change only in a draft.",
     )
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if the job has changed since the client read it."""
@@ -201,6 +207,7 @@ class OneJob(Endpoint):
             posting=_texts(given),
             reference=read_reference(given),
             draw_at=given.get("draw_at"),
+            hiring=_hiring(given),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
         return _answer(job_id)
@@ -269,6 +276,10 @@ def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version
 
 def _texts(given: dict[str, Any]) -> dict[str, str]:
     return {name: given[name] for name in _TEXTS if name in given}
+
+
+def _hiring(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in _HIRING if name in given}
 
 
 def _answer(job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -109,6 +109,8 @@ class AsyncClient:
                 if answer is None:
                     raise ConnectionFailed(f"{method} {request.url}: {failure}") from failure
                 raise ApiError(answer)
+            if answer is not None and (place := answer.headers.get("place-token")):
+                request.headers["Place-Token"] = place  # the retry keeps its place before newcomers
             await asyncio.sleep(pause)
 
     async def _try(
