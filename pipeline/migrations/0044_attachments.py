@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0015_addresses_without_quotes'),
-        ('pipeline', ''),
+        ('pipeline', '0050_positions'),
     ]
 
     operations = [
