@@ -27,8 +27,8 @@ RUN python -m compileall -q tasks jobs applicants pipeline
 RUN SECRET_KEY=only-to-collect-static-files-0123456789 DATABASE_URL=postgres://build@localhost/build \
     python manage.py collectstatic --no-input --verbosity 0
 
-# Where docker-compose.yml has the task workers keep the logs' anchors and archive.
-RUN install --directory --owner app /anchors /archive
+# Where docker-compose.yml keeps the logs' anchors and archive, and applicants' files.
+RUN install --directory --owner app /anchors /archive /attachments
 
 # docker build --build-arg SOURCE_COMMIT=$(git rev-parse HEAD)
 ARG SOURCE_COMMIT=

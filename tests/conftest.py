@@ -14,6 +14,7 @@ pytest_plugins = (
     "tests.support.clean_database",
     "tests.support.collector",
     "tests.support.decay_worker",
+    "tests.support.documents",
     "tests.support.environment",
     "tests.support.fast",
     "tests.support.forked",

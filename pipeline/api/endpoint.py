@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.http import HttpRequest
@@ -94,7 +95,11 @@ class Endpoint(APIView):
             self.expanded = parameters.selected_names(request, operation, parameters.EXPAND)
             self.fields = parameters.selected_names(request, operation, parameters.FIELDS)
         if request.method in self.allowed_methods:
-            idempotency.begin_idempotent(request)
+            idempotency.begin_idempotent(request, self.digest_body)
+
+    def digest_body(self, request: Request) -> str:
+        """Return the digest by which a repeated request is known."""
+        return sha256(request._request.body).hexdigest()
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate the caller. Wrong credentials count against the client's address."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from hashlib import sha256
 from http import HTTPStatus
 from uuid import UUID
@@ -43,11 +44,11 @@ class Answered(Exception):
         self.response = response
 
 
-def begin_idempotent(request: Request) -> None:
+def begin_idempotent(request: Request, digest: Callable[[Request], str]) -> None:
     """Claim the key of a POST request, if it has one, before anything else happens.
 
-    Raises Answered with the first response, ValidationError for a malformed key,
-    IdempotencyKeyReused or IdempotencyKeyInUse.
+    `digest`: returns a digest of the request's body. Raises Answered with the first response,
+    ValidationError for a malformed key, IdempotencyKeyReused or IdempotencyKeyInUse.
     """
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if request.method != "POST" or key is None:
@@ -56,7 +57,7 @@ def begin_idempotent(request: Request) -> None:
     if not _KEY.fullmatch(key):
         refuse_parameter(HEADER, "A key must have 1 to 255 characters.")
     try:
-        body = sha256(request._request.body).hexdigest()
+        body = digest(request)
     except UnreadablePostError:
         raise ParseError("The body could not be read.") from None
     fingerprint = _digest("POST", request.get_full_path(), body)

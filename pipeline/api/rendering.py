@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -88,3 +88,16 @@ def _render_json_value(value: object) -> str:
         case datetime():
             return logged_time(value)
     raise TypeError(f"{type(value)} does not belong in a payload")
+
+
+class AnyFileKind(DefaultContentNegotiation):
+    """Negotiation that ignores the Accept header, because a file has only one type."""
+
+    def select_renderer(  # type: ignore[override]  # as the framework calls it
+        self,
+        request: Request,
+        renderers: Sequence[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        """Return the JSON renderer, for refusals."""
+        return renderers[0], renderers[0].media_type

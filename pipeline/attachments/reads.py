@@ -6,6 +6,8 @@ import codecs
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db.models import Q
+
 from pipeline.attachments.uploads import holder_of
 from pipeline.models import Attachment
 
@@ -15,25 +17,26 @@ def read_attachments(application_id: UUID) -> list[Attachment]:
     return list(Attachment.objects.filter(application_id=application_id).order_by("id"))
 
 
-def read_attachments_of(application_ids: Collection[UUID]) -> dict[UUID, list[Attachment]]:
-    """Return the files of several applications, oldest first."""
-    found: dict[UUID, list[Attachment]] = {}
-    rows = Attachment.objects.filter(application_id__in=application_ids)
-    for row in rows.order_by("application_id", "id"):
-        if row.application_id:
-            found.setdefault(row.application_id, []).append(row)
+def read_files_of_person(
+    applicant_id: UUID, application_ids: Collection[UUID]
+) -> dict[UUID | None, list[Attachment]]:
+    """Return a person's files by application, oldest first; under None, loose uploads."""
+    found: dict[UUID | None, list[Attachment]] = {}
+    loose = Q(holder=holder_of("person", applicant_id), application=None)
+    rows = Attachment.objects.filter(loose | Q(application_id__in=application_ids))
+    for row in rows.order_by("id"):
+        found.setdefault(row.application_id, []).append(row)
     return found
-
-
-def read_loose_uploads(applicant_id: UUID) -> list[Attachment]:
-    """Return the uploads of a person that no application has taken yet."""
-    holder = holder_of("person", applicant_id)
-    return list(Attachment.objects.filter(holder=holder, application=None).order_by("id"))
 
 
 def attachments_cache_tag(rows: Collection[Attachment]) -> str:
     """Return a cache tag of what pages show of files."""
     return ",".join(f"{row.id.hex[-12:]}{row.state[0]}" for row in rows)
+
+
+def find_upload(upload_id: UUID, *, holder: bytes) -> Attachment | None:
+    """Return an upload of its holder."""
+    return Attachment.objects.filter(id=upload_id, holder=holder).first()
 
 
 def find_attachment(attachment_id: UUID, *, application_id: UUID) -> Attachment | None:

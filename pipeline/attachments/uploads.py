@@ -94,6 +94,7 @@ def create(
         expires_at=Now() + KEPT,
     )
     row.save(force_insert=True)
+    row.refresh_from_db()
     return row
 
 

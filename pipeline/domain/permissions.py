@@ -20,6 +20,7 @@ class Action(Enum):
 
     SEE_JOBS = auto()
     APPLY = auto()
+    UPLOAD = auto()
     SIGN_IN = auto()
     USE_OWN_ACCOUNT = auto()
     CONFIRM_SEAT = auto()
@@ -29,6 +30,7 @@ class Action(Enum):
     WITHDRAW = auto()
     CONTEST = auto()
     CHANGE_ANSWERS = auto()
+    CHANGE_FILES = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
     READ_APPLICANT = auto()
@@ -99,6 +101,7 @@ _OWNER_IN_PERSON = Rule(Role.OWNER)  # … except for these
 RULES: dict[Action, Rule] = {
     Action.SEE_JOBS: replace(_PUBLIC, portal=True),  # a draft: only its company
     Action.APPLY: replace(_PUBLIC, role=Role.RECRUITER, scope=Scope.WRITE),  # a company: SUBMIT_…
+    Action.UPLOAD: Rule(Role.RECRUITER, Scope.WRITE, applicant=True),  # files to apply with
     Action.SIGN_IN: _PUBLIC,
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
@@ -108,6 +111,7 @@ RULES: dict[Action, Rule] = {
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look again
     Action.CHANGE_ANSWERS: _APPLICANT_ANYWHERE,  # while waiting, or asked for more
+    Action.CHANGE_FILES: Rule(Role.RECRUITER, Scope.WRITE, applicant=True),  # while they wait
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,

@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0015_addresses_without_quotes'),
+        ('jobs', '0016_form_version'),
         ('pipeline', '0042_searched_answers'),
     ]
 

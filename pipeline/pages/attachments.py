@@ -1,15 +1,10 @@
-"""Files of applicants on pages: the field to choose them, uploads at once, and how they are served.
-
-A file is only ever served to be saved, or to be read by the viewer: never as a page of this site.
-"""
+"""Files of applicants on pages: the field to choose them, and uploads at once."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
@@ -18,31 +13,26 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
-from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
-from pipeline.attachments import kinds, storage, uploads
+from pipeline.attachments import kinds, uploads
 from pipeline.attachments.uploads import holder_of
-from pipeline.domain.errors import AttachmentNotFound, LineError
+from pipeline.domain.errors import LineError
 from pipeline.models import Attachment
 from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, public_job
 from pipeline.pages.limits import TooOften
 
-security = logging.getLogger("security")
-
 # Session key of the secret that binds a visitor's uploads to their browser.
 HOLDER = "upload_holder"
-# Without JavaScript, all files come with the form, whose length the server limits.
-MOST_FORM_BYTES = 16_000_000
 
 
 def holder_of_browser(request: HttpRequest, *, create: bool = False) -> bytes:
@@ -86,6 +76,10 @@ class AttachmentsInput(forms.Widget):
                 ids.append(UUID(text))
         chosen = files.getlist(name) if hasattr(files, "getlist") else []
         return ChosenFiles(list(dict.fromkeys(ids)), chosen)
+
+    def use_required_attribute(self, initial: Any) -> bool:
+        """Return False: the files may be uploaded already, and the input empty."""
+        return False
 
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
         """Return whether nothing was chosen."""
@@ -225,31 +219,3 @@ def discard(request: HttpRequest, job_id: UUID, upload_id: UUID) -> HttpResponse
     if holder := holder_of_browser(request):
         uploads.discard(upload_id, holder=holder)
     return HttpResponse(status=204)
-
-
-# Serving.
-
-# A file cannot run, load or send anything, not even if a browser shows it as a page.
-NOTHING_RUNS = "sandbox; default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
-
-
-def file_response(row: Attachment) -> StreamingHttpResponse:
-    """Return the response with a file's bytes. Raises AttachmentNotFound for an unseen file."""
-    if not row.is_visible or row.storage_key is None:
-        raise AttachmentNotFound
-    pieces = storage.read(row.storage_key)
-    first = next(pieces, b"")  # raises before the response begins
-    response = StreamingHttpResponse(chain([first], pieces), content_type=row.content_type)
-    named = content_disposition_header(as_attachment=True, filename=row.name)
-    response["Content-Disposition"] = named or "attachment"
-    response["Content-Length"] = str(row.size_bytes)
-    response["Content-Security-Policy"] = NOTHING_RUNS
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-def log_look(row: Attachment, *, by: str) -> None:
-    """Note in the security log that someone opened a file."""
-    ids = {"attachment": str(row.id), "application": str(row.application_id), "by": by}
-    security.info("attachment.opened", extra=ids)

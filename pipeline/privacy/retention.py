@@ -14,10 +14,10 @@ from django.db.models.functions import Now
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.errors import BadRetention
 from jobs.models import Retention
-from pipeline.attachments import uploads
+from pipeline.attachments import storage
 from pipeline.form import answers
 from pipeline.line.lock import lock_job
-from pipeline.models import Application, ApplicationReference, ChangeKind, Contest, DecisionNote
+from pipeline.models import Application, ChangeKind
 from pipeline.privacy.erase import erase_person
 from pipeline.review.annotations import forget_annotations
 from pipeline.services.changes import record_application_changes
@@ -68,6 +68,16 @@ LIMIT %(batch)s
 """
 _ALL_DUE = _DUE.format(among="")
 _DUE_AMONG = _DUE.format(among=" AND live.id = ANY(%(ids)s)")
+
+
+# What people and companies wrote or sent, in one statement. Returns the number of files.
+_FORGET = """
+WITH notes AS (DELETE FROM pipeline_decisionnote WHERE application_id = ANY(%(ids)s)),
+contests AS (DELETE FROM pipeline_contest WHERE application_id = ANY(%(ids)s)),
+texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
+files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
+SELECT count(*) FROM files
+"""
 
 
 class Due(NamedTuple):
@@ -148,12 +158,12 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
         ],
         ["applicant_id", "name"],
     )
-    DecisionNote.objects.filter(application_id__in=ids).delete()
-    Contest.objects.filter(application_id__in=ids).delete()
-    ApplicationReference.objects.filter(application_id__in=ids).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, {"ids": ids})
+        if cursor.fetchone() != (0,):
+            storage.request_removal()
     forget_annotations(ids)
     answers.forget(ids)
-    uploads.forget_of_applications(ids)
     record_application_changes(ChangeKind.APPLICATION_ERASED, ids)
     for application_id in ids:
         about = {"job": str(job_id), "application": str(application_id)}

@@ -21,9 +21,11 @@ from pipeline.web.asgi_types import Message, Receive
 # the connection is closed.
 MOST_BODY_BYTES = 3_000_000
 BODY_SECONDS = 30.0
-# The same for uploads of people, whose file may have 16 MB in addition to its form.
+# The same for requests with files, which may have 16 MB in addition to their form. One that is
+# shorter has less time: each body of files must arrive at least this fast.
 MOST_FILE_BYTES = 17_000_000
 FILE_SECONDS = 120.0
+LEAST_BYTES_PER_SECOND = 125_000
 # A longer body is stored on disk and counts as large.
 MEMORY_BYTES = 262_144
 MOST_LARGE_BYTES = 268_435_456
@@ -33,7 +35,10 @@ LARGE_BYTES_PER_SECOND = 8_000_000
 
 logger = logging.getLogger(__name__)
 
-_TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/")
+_TAKES_FILES = re.compile(
+    r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/"
+    r"|/api/v1/uploads(/[^/]+/content)?|/jobs/[^/]+/(apply|uploads)/|/me/applications/[^/]+/files/"
+)
 
 
 class Gone(Exception):
@@ -103,7 +108,10 @@ class Body:
         is_file = may_have_files(scope)
         self._said_length = declared_length(scope)
         self._most = MOST_FILE_BYTES if is_file else MOST_BODY_BYTES
-        self._seconds = FILE_SECONDS if is_file else BODY_SECONDS
+        self._seconds = BODY_SECONDS
+        if is_file:
+            needed = self._said_length / LEAST_BYTES_PER_SECOND
+            self._seconds = min(FILE_SECONDS, BODY_SECONDS + needed)
         self._room = room
         self._client = client
         self._pieces: list[bytes] = []
@@ -181,7 +189,7 @@ class Body:
 
 
 def may_have_files(scope: Message) -> bool:
-    """Return whether a request uploads a file of people, with a credential."""
+    """Return whether a request may bring files, with a credential or a page's cookie."""
     has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 

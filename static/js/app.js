@@ -3,12 +3,12 @@ import { attempt } from "./attempt.js";
 import "./countdown.js";
 import "./forms.js";
 import "./live.js";
-import "./uploads.js";
 import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);
 
 document.querySelector("[data-focus]")?.focus();
+if (document.querySelector("[data-uploads]")) import("./uploads.js");
 
 const menus = () => document.querySelectorAll("details.menu[open]");
 

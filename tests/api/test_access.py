@@ -86,6 +86,9 @@ ONE_MORE = {
     "question": {"kind": "YES_NO", "label": "Still interested?"},
     "answer_by": "2026-01-01T00:00:00Z",
 }
+NO_UPLOAD = "/uploads/00000000-0000-7000-8000-000000000000"
+NO_FILE = "/applications/{application}/files/00000000-0000-7000-8000-000000000000"
+ADDED = {"upload_ids": ["00000000-0000-7000-8000-000000000000"]}
 ANY_TIME = {"not_before": None}
 NEXT = {"pass_next": True}
 ASKED = {"accept_until": None}
@@ -143,6 +146,13 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/applications/{application}/scores", None, (401, 401, 403, 404, 200, 200, 404)),
     ("put", "/applications/{application}/scores", MARKS, (401, 401, 403, 404, 403, 403, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("post", "/uploads", {}, (401, 401, 400, 400, 403, 400, 400)),
+    ("GET", NO_UPLOAD, None, (401, 401, 404, 404, 403, 404, 404)),
+    ("delete", NO_UPLOAD, None, (401, 401, 204, 204, 403, 204, 204)),
+    ("GET", "/applications/{application}/files", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", "/applications/{application}/files", ADDED, (401, 401, 409, 404, 403, 409, 404)),
+    ("GET", NO_FILE, None, (401, 401, 404, 404, 404, 404, 404)),
+    ("delete", NO_FILE, None, (401, 401, 409, 404, 403, 409, 404)),
     ("GET", "/applications/{application}/receipt", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/log", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/emails", None, (401, 401, 403, 404, 200, 200, 404)),

@@ -30,9 +30,12 @@ from pipeline.domain.errors import (
     UploadRefused,
 )
 from pipeline.models import Application, Attachment, RemovedObject
+from pipeline.privacy import retention
 from pipeline.privacy.erase import erase_person
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.documents import PDF, TXT, objects_in
+from tests.support.task_runs import run_due_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -299,3 +302,15 @@ def test_an_upload_is_repeated_under_its_id_and_its_bytes_once(folder: Path) -> 
 
     assert again.id == first.id == upload_id
     assert [path.read_bytes() for path in objects_in(folder)] == [PDF]
+
+
+def test_the_end_of_retention_removes_files(waiting: Application, folder: Path) -> None:
+    attach(waiting, upload(waiting.job_id))
+    withdraw(application_id=waiting.id, actor=factories.owner_of(waiting))
+    Application.objects.filter(id=waiting.id).update(ended_at=Now() - timedelta(days=800))
+
+    assert retention.erase_batch() == 1
+    run_due_tasks(storage.TIDY)
+
+    assert not Attachment.objects.exists()
+    assert not objects_in(folder)

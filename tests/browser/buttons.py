@@ -26,6 +26,7 @@ PRESSED = {
     "mfa_activate_totp": "test_an_authenticator_app_is_added",
     "mfa_add_webauthn": PASSKEYS,
     "add_person": STORIES,
+    **dict.fromkeys(("add_my_files", "remove_my_file"), "test_a_cv_is_added_read_and_removed"),
     "api_keys": "test_keys_are_made_and_revoked",
     "apply": STORIES,
     "check_receipt": "test_a_receipt_is_checked",

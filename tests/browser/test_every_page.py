@@ -183,12 +183,14 @@ ONLY_POSTED_TO = set(
     dead_ticked import_start import_undo job_open job_pause job_retention make_report move_clock
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
+    add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     """.split()
 )
 NO_PAGES = set(
     """
+    attachment_file my_file
     export favicon import_refused import_sample left_icon manifest my_data_download
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker
@@ -200,6 +202,7 @@ UNUSED_OF_ACCOUNTS = {"mfa_download_recovery_codes", "mfa_index", "mfa_login_web
 ELSEWHERE = {
     **dict.fromkeys([*ENTRANCE, *IN_ACCOUNT, *AFTER_A_STEP], "test_pages_of_accounts.py"),
     **dict.fromkeys(("dev_mail", "dev_mail_html", "dev_mails", "unsubscribe"), "test_dev_mail.py"),
+    "attachment": "test_attachments.py",
     "decision": "test_deciding.py",
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",

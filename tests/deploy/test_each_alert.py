@@ -115,6 +115,10 @@ CASES = {
         {failing("email.private"): "0+15x120"},
         {failing("email.event"): "600x120", failing("webhook.deliver"): "9000+15x120"},
     ),
+    "FilesUnscanned": Case(
+        {failing("attachments.scan"): "0+15x120"},
+        {failing("attachments.scan"): "900x120", failing("email.event"): "9000+15x120"},
+    ),
     "TasksFail": Case(
         {runs("failed"): "0+1x120", runs("succeeded"): "0+3x120"},
         {runs("failed"): "0+1x120", runs("succeeded"): "0+5x120", runs("retried"): "0+9x120"},

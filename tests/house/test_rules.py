@@ -36,6 +36,11 @@ FILE_ROOM = {  # lock files and imports, never a job
     "pipeline/privacy/erase.py",
     "pipeline/files/stored.py",
 }
+ATTACHMENT_ROOM = {  # lock a file or its application, never a job
+    "pipeline/attachments/storage.py",
+    "pipeline/attachments/tasks.py",
+    "pipeline/attachments/uploads.py",
+}
 KEY_ROOM = {  # lock a key, an applicant, or the row of a job's last what-if, never a job
     "pipeline/integrations/portal_tokens.py",
     "pipeline/notifications/devices.py",
@@ -83,7 +88,8 @@ def test_jobs_are_locked_in_one_place() -> None:
 
     assert lockers
     lines_and_teams = LINE_ROOM | TEAM_ROOM | WORK_ROOM | FILE_ROOM | WEBHOOK_ROOM | KEY_ROOM
-    assert lockers <= lines_and_teams | SANDBOX_ROOM | DECISION_ROOM | REMOVAL
+    others = ATTACHMENT_ROOM | SANDBOX_ROOM | DECISION_ROOM | REMOVAL
+    assert lockers <= lines_and_teams | others
 
 
 WRITES = re.compile(

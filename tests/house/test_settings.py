@@ -21,6 +21,7 @@ NOT_HANDED_ON = {
     "ANCHOR_KEY_FILE": "for the task workers alone: the others cannot reach it",
     "ARCHIVE_DIR": "for the task workers alone: the others cannot reach it",
     "ARCHIVE_AFTER_DAYS": "goes with ARCHIVE_DIR",
+    "ATTACHMENT_REMOVALS_FILE": "for the task workers alone, which remove files",
     "ALIVE_FILE": "for the workers alone: web servers answer /health/live",
     "END_WITH_PARENT": "containers end with their first process anyway",
     "PROXY_SITES": "for the proxy alone",

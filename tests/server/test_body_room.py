@@ -16,6 +16,7 @@ from pipeline.server.request_body import (
     Body,
     BodyRoom,
     NoRoom,
+    may_have_files,
 )
 from tests.support.virtual_time import seconds_of_loop
 
@@ -49,6 +50,34 @@ def receiving(room: BodyRoom, *pieces: bytes, said: int = 0) -> Any:
             return (await body.receive(receive)).read()
 
     return asyncio.run(story())
+
+
+@pytest.mark.parametrize(("length", "seconds"), [(0, 30), (1_000_000, 38), (16_000_000, 120)])
+def test_a_body_of_files_must_arrive_at_a_least_speed(length: int, seconds: int) -> None:
+    headers = [(b"content-length", str(length).encode()), (b"cookie", b"csrftoken=x")]
+    room, client = BodyRoom(), STRANGERS[0]
+
+    file = Body({"path": "/jobs/1/uploads/", "headers": headers}, room, client)
+    other = Body({"path": "/jobs/1/", "headers": headers}, room, client)
+
+    assert (file._seconds, other._seconds) == (seconds, 30)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/uploads",
+        "/api/v1/uploads/1/content",
+        "/jobs/1/apply/",
+        "/jobs/1/uploads/",
+        "/me/applications/1/files/",
+    ],
+)
+def test_files_may_come_to_these_addresses_with_a_credential_or_cookie(path: str) -> None:
+    assert may_have_files({"path": path, "headers": [(b"cookie", b"csrftoken=x")]})
+    assert may_have_files({"path": path, "headers": [(b"authorization", b"Bearer x")]})
+    assert not may_have_files({"path": path, "headers": []})
+    assert not may_have_files({"path": f"{path}x/y", "headers": [(b"cookie", b"a=b")]})
 
 
 def test_strangers_leave_half_of_the_room_to_known_clients() -> None:

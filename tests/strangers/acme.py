@@ -12,10 +12,12 @@ from uuid_utils.compat import uuid7
 from applicants import codes, tokens
 from jobs import keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
+from pipeline.attachments import uploads
 from pipeline.domain.states import Outcome
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish
 from pipeline.models import (
+    Application,
     Criterion,
     DecisionNote,
     Email,
@@ -60,6 +62,7 @@ OF_COMPANY: dict[str, Any] = {
     "jobs.Retention": lambda acme: Q(job__company=acme),
     "jobs.User": lambda acme: Q(memberships__company=acme),
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
+    "pipeline.Attachment": lambda acme: Q(company_id=acme.id),
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationAssignee": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationLink": lambda acme: Q(application__job__company=acme),
@@ -125,7 +128,7 @@ OF_SITE = {
         "auth.Permission",
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
-    *("pipeline.ReceiptKey", "pipeline.WebServer"),
+    *("pipeline.ReceiptKey", "pipeline.RemovedObject", "pipeline.WebServer"),
     *(
         "pipeline.Throttle",
         "pipeline.WebhookTaskPlace",
@@ -193,6 +196,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = _people()
     first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
+    attachment = _attachment(second)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
     update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
@@ -226,7 +230,9 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "template_id": keep_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
         "key_id": key.id,
-        **dict.fromkeys(("file_id", "import_id"), file.id),
+        "file_id": [file.id, attachment],
+        "import_id": file.id,
+        **dict.fromkeys(("attachment_id", "upload_id"), attachment),
         **_webhook(acme),
         **PLAIN,
         "membership_id": Membership.objects.get(company=home, user=owner).id,
@@ -247,6 +253,18 @@ def _form(job: Any) -> Any:
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
     FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
+def _attachment(application: Application) -> Any:
+    content, holder = f"{MARKER} of a CV".encode(), uploads.holder_of("company", application.id)
+    row = uploads.add(
+        company_id=application.job.company_id,
+        job_id=application.job_id,
+        holder=holder,
+        name=f"{MARKER}.txt",
+        size_bytes=len(content),
+        content=[content],
+    )
+    uploads.attach_later([row.id], application_id=application.id, question_id=None, holder=holder)
+    return row.id
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:

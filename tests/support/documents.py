@@ -10,6 +10,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from django.conf import settings
 
 from pipeline.attachments.samples import make_pdf
 
@@ -99,15 +100,20 @@ ALL = {
 }
 
 
+def storages_in(folder: Path) -> dict[str, Any]:
+    """Return STORAGES that keep attachments in a folder."""
+    entry = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": str(folder)},
+    }
+    return settings.STORAGES | {"attachments": entry}
+
+
 @pytest.fixture
 def attachment_folder(tmp_path: Path, settings: Any) -> Path:
     """Keep attachments, and the list of removed ones, in a folder of this test."""
     folder = tmp_path / "attachments"
-    options = {"location": str(folder)}
-    backend = "django.core.files.storage.FileSystemStorage"
-    settings.STORAGES = settings.STORAGES | {
-        "attachments": {"BACKEND": backend, "OPTIONS": options}
-    }
+    settings.STORAGES = storages_in(folder)
     settings.ATTACHMENT_REMOVALS_FILE = tmp_path / "removed.jsonl"
     return folder
 

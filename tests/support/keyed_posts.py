@@ -14,6 +14,7 @@ from django.urls import URLPattern
 
 from jobs import keys
 from pipeline.api.v1.urls import urlpatterns
+from pipeline.attachments import uploads
 from pipeline.models import Email
 from pipeline.webhooks.endpoints import send_test
 from tests.support import background_tasks, factories
@@ -196,6 +197,29 @@ def some_import() -> Sent:
     return Sent(key_of(company), path, b"name,email\nAnn,ann@example.org\n", "text/csv")
 
 
+def announced_upload() -> Sent:
+    company = factories.company().id
+    about = {"job_id": factories.job(company_id=company), "name": "cv.pdf", "size_bytes": 9}
+    return Sent(key_of(company), "/uploads", about)
+
+
+def added_files() -> Sent:
+    company = factories.company().id
+    job_id = factories.job(company_id=company)
+    factories.application(job_id)
+    waiting = factories.application(job_id)
+    row = uploads.add(
+        company_id=company,
+        job_id=job_id,
+        holder=uploads.holder_of("company", company),
+        name="cv.txt",
+        size_bytes=2,
+        content=[b"CV"],
+    )
+    ids = {"upload_ids": [str(row.id)]}
+    return Sent(key_of(company), f"/applications/{waiting.id}/files", ids)
+
+
 def _verb_on_a_task(verb: str, make_one: Callable[[UUID], UUID]) -> Callable[[], Sent]:
     def sent() -> Sent:
         company = factories.company().id
@@ -247,6 +271,8 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
     "jobs/<uuid:job_id>/applications/import": [some_import],
+    "uploads": [announced_upload],
+    "applications/<uuid:application_id>/files": [added_files],
     "tasks": [some_work],
     "tasks/batch": [some_batch],
     "tasks/dead/replay": [replays],

@@ -273,6 +273,7 @@ PATHS = {
     "planned_id": "The id of the planned seats.",
     "schedule_id": "The schedule's id.",
     "file_id": "The file's id.",
+    "upload_id": "The upload's id, which the file of the application keeps.",
     "webhook_id": "The endpoint's id.",
     "delivery_id": "The delivery's id.",
     "email_id": "The email's id.",

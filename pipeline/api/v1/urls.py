@@ -11,6 +11,7 @@ from pipeline.api.v1 import (
     line,
     reports,
     schedules,
+    uploads,
     webhooks,
 )
 from pipeline.api.v1.applications import answers, import_file, receipts, review, scores
@@ -99,6 +100,14 @@ urlpatterns = [
     path("api-keys/<uuid:key_id>", api_keys.OneApiKey.as_view()),
     path("api-keys/<uuid:key_id>/revoke", api_keys.RevokeApiKey.as_view()),
     path("api-keys/<uuid:key_id>/requests", api_keys.RequestsOfApiKey.as_view()),
+    path("uploads", uploads.Uploads.as_view()),
+    path("uploads/<uuid:upload_id>", uploads.OneUpload.as_view(), name="api_upload"),
+    path("uploads/<uuid:upload_id>/content", uploads.UploadContent.as_view()),
+    path("applications/<uuid:application_id>/files", uploads.ApplicationFiles.as_view()),
+    path(
+        "applications/<uuid:application_id>/files/<uuid:file_id>",
+        uploads.OneApplicationFile.as_view(),
+    ),
     path("events", events.EventFeed.as_view()),
     path("changes", events.ChangeFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),

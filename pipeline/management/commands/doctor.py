@@ -9,7 +9,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipeline.management.doctor import database_findings, log_findings, site_findings, work_findings
+from pipeline.management.doctor import (
+    attachment_findings,
+    database_findings,
+    log_findings,
+    site_findings,
+    work_findings,
+)
 from pipeline.management.doctor.address_findings import check_address
 from pipeline.management.doctor.findings import Finding, Level, found_problem
 from pipeline.wording.english import count
@@ -22,6 +28,7 @@ ALWAYS: dict[str, Check] = {
     "static files": site_findings.check_static_files,
     "time zones": site_findings.check_time_zones,
     "disk": site_findings.check_disks,
+    "attachments": attachment_findings.check_storage,
     "anchors": log_findings.check_anchor_file,
 }
 # Left out if the database cannot be reached.
@@ -42,6 +49,7 @@ IN_TABLES: dict[str, Check] = {
     "tasks": work_findings.check_tasks,
     "anchors": log_findings.check_anchors,  # in the place of the one above
     "archive": log_findings.check_archive,
+    "scanner": attachment_findings.check_scanner,
     "devices": site_findings.check_devices,
     "receipts": site_findings.check_receipt_keys,
     "web servers": work_findings.check_web_servers,

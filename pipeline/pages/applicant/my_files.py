@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -15,14 +15,10 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs.models import Job
 from pipeline.attachments import uploads
 from pipeline.attachments.reads import find_attachment
+from pipeline.attachments.serving import file_response
 from pipeline.domain.errors import LineError
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
-from pipeline.pages.attachments import (
-    AttachmentsField,
-    file_response,
-    holder_of_browser,
-    log_look,
-)
+from pipeline.pages.attachments import AttachmentsField, holder_of_browser
 from pipeline.selectors.jobs import read_job
 
 
@@ -31,7 +27,7 @@ class FilesForm(forms.Form):
 
     def __init__(self, request: HttpRequest, job: Job, data: object = None) -> None:
         super().__init__(data, request.FILES if data is not None else None)  # type: ignore[arg-type]
-        self.fields["files"] = AttachmentsField(request, job, label=_("Add files"))
+        self.fields["files"] = AttachmentsField(request, job, label=_("Choose files"))
 
 
 @require_POST
@@ -79,8 +75,4 @@ def download(request: HttpRequest, application_id: UUID, attachment_id: UUID) ->
     """Send a file of one's application, to be saved."""
     person, _seen = own_application(request, application_id)
     row = find_attachment(attachment_id, application_id=application_id)
-    if row is None:
-        raise Http404
-    response = file_response(row)
-    log_look(row, by=f"applicant:{person.id}")
-    return response
+    return file_response(row, by=f"applicant:{person.id}")

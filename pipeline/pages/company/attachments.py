@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 from pipeline.attachments import storage
 from pipeline.attachments.kinds import BY_CONTENT_TYPE
 from pipeline.attachments.reads import decode_text, find_attachment, read_attachments
+from pipeline.attachments.serving import file_response, log_look
+from pipeline.domain.errors import AttachmentNotFound
 from pipeline.domain.permissions import Action
-from pipeline.models import Attachment
 from pipeline.pages.access import for_members, received_application
-from pipeline.pages.attachments import file_response, log_look
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.review import find_pending_decision
@@ -30,7 +30,9 @@ TEXT_PIECES = 2
 def show(request: HttpRequest, application_id: UUID, attachment_id: UUID) -> HttpResponse:
     """Show a file beside the way to the decision, by a viewer that runs nothing of it."""
     member, seen = received_application(request, application_id)
-    row = _visible(application_id, attachment_id)
+    row = find_attachment(attachment_id, application_id=application_id)
+    if row is None or not row.is_visible:
+        raise AttachmentNotFound
     kind = BY_CONTENT_TYPE[row.content_type]
     text = ""
     if kind.shown_as == "text" and row.storage_key:
@@ -57,14 +59,5 @@ def show(request: HttpRequest, application_id: UUID, attachment_id: UUID) -> Htt
 def download(request: HttpRequest, application_id: UUID, attachment_id: UUID) -> HttpResponseBase:
     """Send a file, to be saved or to be read by the viewer."""
     member, _ = received_application(request, application_id)
-    row = _visible(application_id, attachment_id)
-    response = file_response(row)
-    log_look(row, by=f"member:{member.user.id}")
-    return response
-
-
-def _visible(application_id: UUID, attachment_id: UUID) -> Attachment:
     row = find_attachment(attachment_id, application_id=application_id)
-    if row is None or not row.is_visible:
-        raise Http404
-    return row
+    return file_response(row, by=f"member:{member.user.id}")

@@ -181,7 +181,7 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
 
     # session, person, application, job, emails, the application again; why it moved, the forecast,
     # its events
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         page = client.get(mine(last))
     etag = client.get(mine(last), {"fragment": "1"})["ETag"]
     with django_assert_num_queries(8):

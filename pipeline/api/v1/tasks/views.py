@@ -11,8 +11,6 @@ from uuid import UUID
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
-from rest_framework.negotiation import DefaultContentNegotiation
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,7 +29,7 @@ from pipeline.api.problem_types import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
-from pipeline.api.rendering import NumberJSONRenderer
+from pipeline.api.rendering import AnyFileKind, NumberJSONRenderer
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.shapes import (
@@ -475,23 +473,10 @@ def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOu
 CSV = "text/csv"
 
 
-class AnyTaskFileKind(DefaultContentNegotiation):
-    """Negotiation that ignores the Accept header, because a file has only one type."""
-
-    def select_renderer(  # type: ignore[override]  # as the framework calls it
-        self,
-        request: Request,
-        renderers: Sequence[BaseRenderer],
-        format_suffix: str | None = None,
-    ) -> tuple[BaseRenderer, str]:
-        """Return the JSON renderer, for refusals."""
-        return renderers[0], renderers[0].media_type
-
-
 class RefusedRowsFile(Endpoint):
     """`/tasks/{id}/refused-rows`"""
 
-    content_negotiation_class = AnyTaskFileKind
+    content_negotiation_class = AnyFileKind
 
     @describes(
         "get_refused_rows",
@@ -538,7 +523,7 @@ class ImportedRows(Endpoint):
 class OneTaskFile(Endpoint):
     """`/files/{id}`"""
 
-    content_negotiation_class = AnyTaskFileKind
+    content_negotiation_class = AnyFileKind
 
     @describes(
         "get_file",

@@ -1,0 +1,46 @@
+// Pages of a PDF as pictures. Only drawing: no links, forms or scripts of the file, and no fonts or
+// codecs from elsewhere. The policy of the page forbids `eval` and WebAssembly.
+import { GlobalWorkerOptions, getDocument } from "../vendor/pdfjs/pdf.min.mjs";
+
+const MOST_PAGES = 50, MOST_PIXELS = 4e6;
+
+async function drawPage(page, name) {
+  const canvas = document.createElement("canvas"), plain = page.getViewport({ scale: 1 });
+  const wanted = Math.min(1.5 * devicePixelRatio, 3);
+  const scale = Math.min(wanted, Math.sqrt(MOST_PIXELS / (plain.width * plain.height)));
+  const viewport = page.getViewport({ scale });
+  canvas.width = viewport.width;
+  canvas.height = viewport.height;
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", name);
+  await page.render({ canvas, viewport, annotationMode: 0 }).promise;
+  return canvas;
+}
+
+async function show(box) {
+  GlobalWorkerOptions.workerSrc = box.dataset.worker;
+  const document_ = await getDocument({
+    url: box.dataset.pdf, enableXfa: false, useWasm: false, stopAtErrors: false, disableRange: true, disableStream: true,
+  }).promise;
+  const count = Math.min(document_.numPages, MOST_PAGES);
+  box.replaceChildren();
+  for (let number = 1; number <= count; number += 1) {
+    const page = await document_.getPage(number);
+    box.append(await drawPage(page, `${box.dataset.page} ${number}/${document_.numPages}`));
+    page.cleanup();
+  }
+  if (count < document_.numPages) {
+    const note = document.createElement("p");
+    note.textContent = box.dataset.more;
+    box.append(note);
+  }
+}
+
+const box = document.querySelector("[data-pdf]");
+if (box) {
+  show(box).catch(() => {
+    const note = document.createElement("p");
+    note.textContent = box.dataset.failed;
+    box.replaceChildren(note);
+  });
+}

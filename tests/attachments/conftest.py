@@ -1,1 +1,0 @@
-from tests.support.documents import attachment_folder as attachment_folder
