@@ -253,6 +253,8 @@ def _form(job: Any) -> Any:
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
     FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
+
+
 def _attachment(application: Application) -> Any:
     content, holder = f"{MARKER} of a CV".encode(), uploads.holder_of("company", application.id)
     row = uploads.add(
