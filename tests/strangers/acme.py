@@ -249,7 +249,7 @@ def _people() -> list[Any]:
 
 def _form(job: Any) -> Any:
     """Publish a form that has refused someone, and return answers to it."""
-    questions = [question(Kind.SHORT_TEXT, "town", label=f"{MARKER} town", in_summary=True)]
+    questions = [question(Kind.SHORT_TEXT, "town", label="Town", in_summary=True)]
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
     FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
