@@ -286,6 +286,23 @@ def test_a_file_that_arrives_while_the_person_is_erased_is_not_kept(
     assert not objects_in(folder)
 
 
+def test_bytes_that_are_written_after_the_persons_erasure_are_removed(
+    waiting: Application, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = storage.write
+
+    def write_late(key: str, file: Any) -> None:
+        erase_person(applicant_id=waiting.applicant_id)
+        storage.remove_due()
+        write(key, file)
+
+    monkeypatch.setattr(storage, "write", write_late)
+    with pytest.raises(UploadNotFound):
+        upload(waiting.job_id, holder=uploads.holder_of("person", waiting.applicant_id))
+
+    assert not objects_in(folder)
+
+
 def test_a_file_is_not_attached_to_an_erased_application(waiting: Application) -> None:
     row = upload(waiting.job_id)
     erase_person(applicant_id=waiting.applicant_id)
