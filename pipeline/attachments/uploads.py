@@ -138,7 +138,8 @@ def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Atta
     """Store an upload's bytes, piece by piece, and return it whole.
 
     Repeating it with bytes that are there already changes nothing. Raises UploadNotFound, also if
-    the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, FileKindRefused.
+    the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, AttachmentsFull,
+    FileKindRefused.
     """
     row = _found(upload_id, holder)
     if row.received_at:
@@ -146,6 +147,8 @@ def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Atta
     with SpooledTemporaryFile(max_size=_MEMORY_BYTES) as spooled:
         size, digest = _spool(content, spooled)
         kind = kinds.detect(spooled)
+        if size > row.size_bytes:  # it had reserved less
+            refuse_beyond_quota(row.company_id, more_bytes=size - row.size_bytes)
         spooled.seek(0)
         key = _begin_attempt(row)
         storage.write(key, spooled)
@@ -242,7 +245,7 @@ def add(
     )
     try:
         return receive(row.id, holder=holder, content=content)
-    except (AttachmentTooLarge, FileKindRefused):
+    except (AttachmentTooLarge, AttachmentsFull, FileKindRefused):
         discard(row.id, holder=holder)
         raise
 

@@ -17,8 +17,9 @@ from uuid import UUID, uuid5
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from pipeline.attachments.kinds import BY_CONTENT_TYPE
 from pipeline.attachments.uploads import attach
-from pipeline.domain.errors import FormChanged, RequirementNotMet
+from pipeline.domain.errors import FileKindRefused, FormChanged, RequirementNotMet
 from pipeline.domain.states import ANSWERS
 from pipeline.form.questions import (
     Answers,
@@ -95,7 +96,9 @@ def fill(
         assert unmet.must is not None  # noqa: S101  it has a condition
         raise RequirementNotMet(refusal=unmet.must.refusal, question=unmet.key)
     shown = current if number is None else number
-    return Filled(shown, current, answers, files_in(questions, answers), holder)
+    files = files_in(questions, answers)
+    answers |= {key: [str(each) for each in ids] for key, ids in files.items()}
+    return Filled(shown, current, answers, files, holder)
 
 
 def files_in(questions: Sequence[Question], answers: Answers) -> dict[str, list[UUID]]:
@@ -104,7 +107,8 @@ def files_in(questions: Sequence[Question], answers: Answers) -> dict[str, list[
     for question in questions:
         if question.kind is Kind.FILE and question.key in answers:
             try:
-                found[question.key] = [UUID(each) for each in answers[question.key]]
+                ids = map(UUID, answers[question.key])
+                found[question.key] = list(dict.fromkeys(ids))
             except ValueError:
                 why = _("Send the ids of uploaded files.")
                 raise AnswersRefused({question.key: why}) from None
@@ -119,16 +123,23 @@ def question_id_of(job_id: UUID, key: str) -> UUID:
 def attach_files(job_id: UUID, application_id: UUID, filled: Filled) -> None:
     """Attach the uploads among answers to an application, inside the caller's savepoint.
 
-    Raises the errors of `pipeline.attachments.uploads.attach`.
+    Raises FileKindRefused for a kind that the question does not take, and the errors of
+    `pipeline.attachments.uploads.attach`.
     """
+    questions = {each.key: each for each in questions_of(job_id, filled.current)}
     for key, upload_ids in filled.files.items():
-        attach(
+        rows = attach(
             upload_ids,
             job_id=job_id,
             application_id=application_id,
             question_id=question_id_of(job_id, key),
             holder=filled.holder,
         )
+        wanted = questions[key].file_kinds
+        if wanted and any(BY_CONTENT_TYPE[row.content_type].name not in wanted for row in rows):
+            why = _("“{question}” takes files of these kinds: {kinds}. Choose another file.")
+            why = why.format(question=questions[key].label, kinds=", ".join(wanted))
+            raise FileKindRefused(why=why)
 
 
 def _asks_same(job_id: UUID, number: int | None, current: int) -> bool:

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants.texts import cleaned_name, plain_text
+from pipeline.attachments.kinds import NAMES
 
 MOST_QUESTIONS, MOST_CHOICES, MOST_FILES, MOST_IN_SUMMARY = 30, 50, 5, 2
 SHORT_LENGTH, LONG_LENGTH, LINK_LENGTH, PHONE_LENGTH = 200, 10_000, 500, 40
@@ -311,7 +312,7 @@ def _check_choice(question: Question, given: Any) -> str | None:
     return _within(chosen, SHORT_LENGTH) or None
 
 
-def _check_choices(question: Question, given: Any) -> list[str]:
+def _check_choices(question: Question, given: Any) -> list[str] | None:
     if not isinstance(given, list | tuple):
         raise AnswerRefused(_("Send a list of the chosen options."))
     chosen = list(dict.fromkeys(cleaned_name(_string(each)) for each in given))
@@ -320,7 +321,7 @@ def _check_choices(question: Question, given: Any) -> list[str]:
         raise AnswerRefused(_("Choose only from the options."))
     if len(own) > 1:
         raise AnswerRefused(_("Add only one answer of your own to the options."))
-    return [each for each in chosen if _within(each, SHORT_LENGTH)]
+    return [each for each in chosen if _within(each, SHORT_LENGTH)] or None
 
 
 def _check_yes_no(question: Question, given: Any) -> bool:
@@ -492,7 +493,7 @@ class _Description:
             unit=self._text("unit", UNIT_LENGTH) if kind is Kind.NUMBER else "",
             choices=choices,
             other=bool(self.given.get("other")) and kind in CHOSEN,
-            file_kinds=tuple(self.given.get("file_kinds") or ()) if kind is Kind.FILE else (),
+            file_kinds=self._file_kinds() if kind is Kind.FILE else (),
             file_count=self._file_count() if kind is Kind.FILE else 1,
             must=must,
             in_summary=bool(self.given.get("in_summary")) and kind is not Kind.FILE,
@@ -536,6 +537,13 @@ class _Description:
         if low is not None and high is not None and low > high:
             self.wrong[f"{under}maximum"] = _("Enter a largest answer above the smallest.")
         return low, high
+
+    def _file_kinds(self) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(self.given.get("file_kinds") or ()))
+        if not set(found) <= set(NAMES):
+            why = _("Choose kinds of files from {names}.")
+            self.wrong["file_kinds"] = why.format(names=", ".join(NAMES))
+        return found
 
     def _file_count(self) -> int:
         count = self.given.get("file_count") or 1

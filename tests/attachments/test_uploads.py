@@ -138,6 +138,19 @@ def test_a_file_that_is_larger_than_it_said_is_refused(settings: Any, folder: Pa
         upload(factories.job(), size_bytes=2**16 + 1)
 
 
+def test_bytes_that_were_not_announced_count_against_the_quota(settings: Any, folder: Path) -> None:
+    settings.ATTACHMENT_BYTES_PER_COMPANY = 2 * len(PDF)
+    job_id = factories.job()
+    facts = {"company_id": factories.row_of(job_id).company_id, "job_id": job_id}
+    rows = [uploads.create(**facts, holder=MINE, name="a", size_bytes=1) for _ in range(3)]
+    uploads.receive(rows[0].id, holder=MINE, content=[PDF])
+
+    with pytest.raises(AttachmentsFull):
+        uploads.receive(rows[1].id, holder=MINE, content=[PDF])
+
+    assert len(objects_in(folder)) == 1
+
+
 def test_a_company_has_a_quota_that_counts_running_uploads(settings: Any) -> None:
     settings.ATTACHMENT_BYTES_PER_COMPANY = 2 * len(PDF)
     job_id = factories.job()

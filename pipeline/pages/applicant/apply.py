@@ -23,6 +23,7 @@ from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
     DrawFull,
+    FileKindRefused,
     FormChanged,
     JobNotOpen,
     LineError,
@@ -95,7 +96,14 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 
 
 # Files that cannot be attached any more, for example after an hour.
-OF_UPLOADS = (UploadExpired, UploadNotFound, UploadNotReady, UploadRefused, TooManyAttachments)
+OF_UPLOADS = (
+    UploadExpired,
+    UploadNotFound,
+    UploadNotReady,
+    UploadRefused,
+    FileKindRefused,
+    TooManyAttachments,
+)
 CHANGED = gettext_lazy(
     "The company has changed its questions since you opened this page. Check your answers to the"
     " questions as they are now, and send them again. Nothing that you typed is lost."
