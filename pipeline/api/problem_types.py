@@ -235,6 +235,7 @@ INVALID_TRANSITION = ProblemType(
         line.WebhookOff,
         line.UploadNotReady,
         line.AttachmentsFixed,
+        line.AttachmentAnswers,
         tasks.WrongStatus,
     ),
 )

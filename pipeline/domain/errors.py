@@ -98,6 +98,13 @@ class AttachmentsFixed(LineError):
     message = "Files can be changed only while you wait in line."
 
 
+class AttachmentAnswers(LineError):
+    message = (
+        "This file answers a question of the job, so it stays. Add another file: the company sees "
+        "both, and which is newer."
+    )
+
+
 class AttachmentsFull(LineError):
     message = (
         "The files of this company’s applicants already use {used} of {limit} bytes. Apply without"

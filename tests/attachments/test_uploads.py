@@ -18,6 +18,7 @@ from pipeline.attachments import storage, uploads
 from pipeline.attachments.reads import read_attachments
 from pipeline.domain.errors import (
     ApplicationNotFound,
+    AttachmentAnswers,
     AttachmentsFixed,
     AttachmentsFull,
     AttachmentTooLarge,
@@ -212,6 +213,16 @@ def test_files_change_only_while_the_application_waits_in_line() -> None:
         attach(seated, row)
     with pytest.raises(AttachmentsFixed):
         uploads.remove(row.id, application_id=seated.id)
+
+
+def test_a_file_that_answers_a_question_stays(waiting: Application) -> None:
+    row = upload(waiting.job_id)
+    uploads.attach_later(
+        [row.id], application_id=waiting.id, question_id=waiting.job_id, holder=bytes(row.holder)
+    )
+
+    with pytest.raises(AttachmentAnswers):
+        uploads.remove(row.id, application_id=waiting.id)
 
 
 def test_a_removed_file_is_gone_from_the_storage_and_listed(
