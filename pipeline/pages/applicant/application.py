@@ -23,6 +23,7 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
+from pipeline.models import Application, ApplicationRow
 from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
 from pipeline.pages.applicant import answers, application_card
@@ -79,21 +80,12 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     review = seen.review_age
 
     def my_application_context() -> dict[str, Any]:
-        moved = last_position_change(seen.application)
-        events = my_last_events(seen.application.id, most=LAST_EVENTS)
-        kinds = {event.seq: event.event for event in events.rows}
         return {
             "card": application_card.add_prospects([card])[0],
             "review": review,
             "aim": review and describe_target(review.target_seconds, works=review.works),
             "picture": _draw_line(card),
-            "moved": moved,
-            "why_moved": explain_moved_position(moved) if moved else "",
-            "lines": [
-                timeline_entry(event, cause=kinds.get(event.cause_seq or 0))
-                for event in events.rows
-            ],
-            "more_lines": events.more,
+            **_read_history(seen.application),
             "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
@@ -121,6 +113,21 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         ),
         jobs=[job.id],
     )
+
+
+def _read_history(application: Application | ApplicationRow) -> dict[str, Any]:
+    """Return the last events of an application, and why its position has changed."""
+    moved = last_position_change(application)
+    events = my_last_events(application.id, most=LAST_EVENTS)
+    kinds = {event.seq: event.event for event in events.rows}
+    return {
+        "moved": moved,
+        "why_moved": explain_moved_position(moved) if moved else "",
+        "lines": [
+            timeline_entry(event, cause=kinds.get(event.cause_seq or 0)) for event in events.rows
+        ],
+        "more_lines": events.more,
+    }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

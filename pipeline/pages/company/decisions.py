@@ -182,7 +182,7 @@ def _offer_choices(
 
 
 def _describe_positions(job: Job, left: int | None, hired: int) -> str:
-    """Say that hiring so many people fills the last position, or is too many."""
+    """Say that hiring this number of people fills the last position, or is too many."""
     if left is None or hired < left:
         return ""
     if hired > left and not left:
