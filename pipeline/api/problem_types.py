@@ -447,8 +447,8 @@ LIMIT_REACHED = ProblemType(
     status=409,
     code="LIMIT_REACHED",
     about="the company has no room for another schedule or webhook endpoint, the job has its "
-    "maximum number of seat plans, its draw by lot takes no more people, or the application has "
-    "its maximum number of files",
+    "maximum number of seat plans, its draw by lot takes no more people, the application has "
+    "its maximum number of files, or too many of the person's uploads wait for one",
     remedy="Delete one that is not needed; apply to the job after its draw.",
     raised_as=(
         line.DrawFull,
@@ -456,6 +456,7 @@ LIMIT_REACHED = ProblemType(
         line.TooManyAnnotations,
         line.TooManyCriteria,
         line.TooManyAttachments,
+        line.TooManyUploads,
         line.TooManyPlannedSeats,
         line.TooManyWebhooks,
         "pipeline.work.start.TooManySchedules",

@@ -33,6 +33,7 @@ from pipeline.domain.errors import (
     AttachmentTooLarge,
     FileKindRefused,
     TooManyAttachments,
+    TooManyUploads,
     UploadExpired,
     UploadNotFound,
     UploadNotReady,
@@ -45,6 +46,8 @@ security = logging.getLogger("security")
 
 # Time that an upload has until it is attached to an application.
 KEPT = timedelta(hours=1)
+# How many uploads of one person can wait for that.
+MOST_LOOSE = 20
 # Longer than any attempt to write an upload's bytes may take.
 ATTEMPT = timedelta(minutes=15)
 UNNAMED = "file"
@@ -74,15 +77,21 @@ def create(
     size_bytes: int,
     question_id: UUID | None = None,
     upload_id: UUID | None = None,
+    most_loose: int | None = None,
 ) -> Attachment:
     """Create an upload, whose bytes `receive` takes within an hour, and reserve room for it.
 
     `upload_id`: the id of the new upload, derived from an Idempotency-Key. If the holder has an
-    upload with that id, it is returned. Raises AttachmentTooLarge, AttachmentsFull.
+    upload with that id, it is returned. `most_loose`: how many uploads of the holder can wait for
+    an application, because each takes room. Raises AttachmentTooLarge, AttachmentsFull,
+    TooManyUploads.
     """
     if upload_id and (made := Attachment.objects.filter(id=upload_id, holder=holder).first()):
         return made
     refuse_size(size_bytes)
+    loose = Attachment.objects.filter(holder=holder, application=None)
+    if most_loose is not None and loose.count() >= most_loose:
+        raise TooManyUploads(limit=most_loose)
     refuse_beyond_quota(company_id, more_bytes=size_bytes)
     row = Attachment(
         id=upload_id or uuid7(),
@@ -230,6 +239,7 @@ def add(
     content: Iterable[bytes],
     question_id: UUID | None = None,
     upload_id: UUID | None = None,
+    most_loose: int | None = None,
 ) -> Attachment:
     """Create an upload and store its bytes. Raises the errors of `create` and `receive`.
 
@@ -243,6 +253,7 @@ def add(
         size_bytes=size_bytes,
         question_id=question_id,
         upload_id=upload_id,
+        most_loose=most_loose,
     )
     try:
         return receive(row.id, holder=holder, content=content)

@@ -94,6 +94,10 @@ class TooManyAttachments(LineError):
     message = "An application can have {limit} files. Remove one first."
 
 
+class TooManyUploads(LineError):
+    message = "{limit} of your uploads wait for an application. Use or remove one first."
+
+
 class AttachmentsFixed(LineError):
     message = "Files can be changed only while you wait in line."
 
