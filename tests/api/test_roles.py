@@ -36,6 +36,9 @@ IN_PERSON = {
 KEYS_ONLY = {"/applicants/{applicant}/tokens", "/companies/me/requests"}
 """What no person may do, only a key."""
 
+MEMBERS_ONLY = {("put", "/applications/{application}/scores"): 409}
+"""What members may do and no key, and its status: the job has no such criterion."""
+
 
 @pytest.fixture
 def scene(company: Company) -> Scene:
@@ -68,6 +71,8 @@ def expected(who: str, row: Any) -> int:
         return 404 if "{key}" in path else IN_PERSON[method, path]
     if path in KEYS_ONLY:
         return 403
+    if (method, path) in MEMBERS_ONLY and who in ("recruiter", "owner of the company"):
+        return MEMBERS_ONLY[method, path]
     if (method, path) in OWNERS_ONLY and who == "recruiter":
         return 403
     return int(statuses[CALLERS.index(AS[who])])

@@ -34,6 +34,7 @@ export type Person = Schemas["Person"];
 export type Pipeline = Schemas["Pipeline"];
 export type PortalToken = Schemas["PortalToken"];
 export type Reinstatement = Schemas["ReinstatementIn"];
+export type Scorecards = Schemas["Scorecards"];
 export type Summary = Schemas["Summary"];
 export type Task = Schemas["Task"];
 export type TaskIn = Schemas["TaskIn"];
