@@ -77,7 +77,7 @@ def test_positions_and_a_closing_date_are_saved(owner: Hands, world: World) -> N
     owner.fill("Closes on", day.isoformat())
     owner.press("Save positions and dates")
 
-    shows(owner.page, "0 of 3 positions are filled.")
+    shows(owner.page, "1 of 3 positions are filled.")
     shows(owner.page, "This job closes at")
     job = factories.row_of(world.job)
     assert (job.positions_to_fill, bool(job.closes_at)) == (3, True)
@@ -91,7 +91,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
     owner.press("Save all changes")
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
-    shows(owner.page, "after a second miss, 4 people pass you")
+    shows(owner.page, "after a second miss, behind the next 4")
     assert factories.row_of(world.job).penalty_places == 2
 
 

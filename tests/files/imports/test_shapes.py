@@ -272,6 +272,7 @@ def test_the_rows_below_notes_are_numbered_as_a_spreadsheet_numbers_them() -> No
         "name": ["name"],
         "email": "email",
         "external_id": "",
+        "answers": [],
     }
 
 
