@@ -102,6 +102,10 @@ class AttachmentsFixed(LineError):
     message = "Files can be changed only while you wait in line."
 
 
+class AttachmentsAway(LineError):
+    message = "The file could not be stored, and nothing else is lost. Try again in a few minutes."
+
+
 class AttachmentsFull(LineError):
     message = (
         "The files of this company’s applicants already use {used} of {limit} bytes. Apply without"
