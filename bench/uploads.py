@@ -25,6 +25,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from hashlib import sha256
+from http.client import HTTPException
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ class Uploader:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read()
-        except OSError:
+        except (OSError, HTTPException):  # also one that ends in the middle of its answer
             return 0, b""
 
     def insist(self, method: str, path: str, body: bytes, **headers: str) -> dict[str, Any]:

@@ -158,8 +158,7 @@ NOT_FOUND = ProblemType(
     status=404,
     code="NOT_FOUND",
     about="the object does not exist, or is not yours",
-    remedy="Check the id and the credential. Someone else's object looks exactly like a missing "
-    "one.",
+    remedy="Check the id and the credential. Someone else's object looks like a missing one.",
     detail="There is nothing here.",
     raised_as=(
         line.JobNotFound,
@@ -235,6 +234,7 @@ INVALID_TRANSITION = ProblemType(
         line.WebhookOff,
         line.UploadNotReady,
         line.AttachmentsFixed,
+        line.AttachmentAnswers,
         tasks.WrongStatus,
     ),
 )
@@ -430,8 +430,7 @@ SANDBOX_FULL = ProblemType(
     code="SANDBOX_FULL",
     about="the sandbox has its maximum number of jobs, or the job's log its maximum number of "
     "events",
-    remedy="If it has too many jobs, use one of them again. If a job's log is full, use another "
-    "job.",
+    remedy="If it has too many jobs, use one of them again. If a job's log is full, use another.",
     raised_as=(line.SandboxFull,),
 )
 LOG_ARCHIVED = ProblemType(

@@ -27,6 +27,7 @@ from applicants.texts import cleaned_name
 from pipeline.attachments import kinds, scan, storage
 from pipeline.domain.errors import (
     ApplicationNotFound,
+    AttachmentAnswers,
     AttachmentsAway,
     AttachmentsFixed,
     AttachmentsFull,
@@ -345,10 +346,14 @@ def attach_later(
 def remove(attachment_id: UUID, *, application_id: UUID) -> None:
     """Remove an attachment of an application that waits in line, if it is there.
 
-    Raises ApplicationNotFound, AttachmentsFixed.
+    One that answers a question of the job's form stays. Raises ApplicationNotFound,
+    AttachmentsFixed, AttachmentAnswers.
     """
     _locked_application(application_id)
-    forget(Attachment.objects.filter(id=attachment_id, application_id=application_id))
+    found = Attachment.objects.filter(id=attachment_id, application_id=application_id)
+    if found.exclude(question_id=None).exists():
+        raise AttachmentAnswers
+    forget(found)
 
 
 def _locked_application(application_id: UUID) -> Application:

@@ -102,6 +102,13 @@ class AttachmentsFixed(LineError):
     message = "Files can be changed only while you wait in line."
 
 
+class AttachmentAnswers(LineError):
+    message = (
+        "This file answers a question of the job, so it stays. Add another file: the company sees "
+        "both, and which is newer."
+    )
+
+
 class AttachmentsAway(LineError):
     message = "The file could not be stored, and nothing else is lost. Try again in a few minutes."
 

@@ -27,7 +27,8 @@ NAV_OF_MEMBERS = (
         " share_job job_capacity job_hiring job_close job_delete add_person import_applications"
         " import_result"
         " application decide decide_many decision idle_seats what_if job_templates job_template"
-        " keep_template delete_template planned_seats reinstate contests answer_contest",
+        " keep_template delete_template planned_seats reinstate contests answer_contest"
+        " job_form form_preview add_question edit_question ask_question",
     ),
     ("people", "People", "person"),
     (

@@ -18,6 +18,7 @@ from pipeline.attachments import storage, uploads
 from pipeline.attachments.reads import read_attachments
 from pipeline.domain.errors import (
     ApplicationNotFound,
+    AttachmentAnswers,
     AttachmentsAway,
     AttachmentsFixed,
     AttachmentsFull,
@@ -215,6 +216,16 @@ def test_files_change_only_while_the_application_waits_in_line() -> None:
         uploads.remove(row.id, application_id=seated.id)
 
 
+def test_a_file_that_answers_a_question_stays(waiting: Application) -> None:
+    row = upload(waiting.job_id)
+    uploads.attach_later(
+        [row.id], application_id=waiting.id, question_id=waiting.job_id, holder=bytes(row.holder)
+    )
+
+    with pytest.raises(AttachmentAnswers):
+        uploads.remove(row.id, application_id=waiting.id)
+
+
 def test_a_removed_file_is_gone_from_the_storage_and_listed(
     waiting: Application, folder: Path, settings: Any
 ) -> None:
@@ -335,6 +346,23 @@ def test_a_file_that_arrives_while_the_person_is_erased_is_not_kept(
         uploads.receive(row.id, holder=holder, content=erase_halfway())
 
     assert not Attachment.objects.exists()
+    assert not objects_in(folder)
+
+
+def test_bytes_that_are_written_after_the_persons_erasure_are_removed(
+    waiting: Application, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = storage.write
+
+    def write_late(key: str, file: Any) -> None:
+        erase_person(applicant_id=waiting.applicant_id)
+        storage.remove_due()
+        write(key, file)
+
+    monkeypatch.setattr(storage, "write", write_late)
+    with pytest.raises(UploadNotFound):
+        upload(waiting.job_id, holder=uploads.holder_of("person", waiting.applicant_id))
+
     assert not objects_in(folder)
 
 

@@ -290,6 +290,9 @@ def test_the_company_reads_every_version_and_asks_one_more_question(company: Com
     assert "To be answered by" in told
     assert "The company asks you one more question" in asked_page
     assert "In May" in text_of(browser.get(page))
+    theirs = text_of(person.get(f"/me/applications/{seated.id}/"))
+    assert "When can you start?" in theirs
+    assert "In May" in theirs
     assert FurtherQuestion.objects.get().answer_seq is not None
 
 

@@ -191,8 +191,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     acme = acme or factories.company(name="Acme")
     home = acme.sandbox_of or acme
     owner = member_of(home, Role.OWNER, email=f"{MARKER}-owner@example.org")
-    key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
-    _request(key.id)
+    key = _key(acme)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = _people()
     first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
@@ -206,8 +205,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
-    draft = factories.job(company_id=acme.id, open_now=False)
-    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    draft = _draft(acme)
     dead = background_tasks.dead(acme)
     running = background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
@@ -249,10 +247,12 @@ def _people() -> list[Any]:
 
 def _form(job: Any) -> Any:
     """Publish a form that has refused someone, and return answers to it."""
-    questions = [question(Kind.SHORT_TEXT, "town", label=f"{MARKER} town", in_summary=True)]
+    questions = [question(Kind.SHORT_TEXT, "town", label="Town", in_summary=True)]
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
     FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
+
+
 def _attachment(application: Application) -> Any:
     content, holder = f"{MARKER} of a CV".encode(), uploads.holder_of("company", application.id)
     row = uploads.add(
@@ -279,9 +279,17 @@ def _decision(job: Any, owner: Any) -> PendingDecision:
     )
 
 
-def _request(key_id: Any) -> None:
+def _draft(acme: Company) -> Any:
+    draft = factories.job(company_id=acme.id, open_now=False)
+    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    return draft
+
+
+def _key(acme: Company) -> Any:
+    """Create a key that has made a request."""
+    key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
     RequestRecord.objects.create(
-        key_id=key_id,
+        key_id=key.id,
         is_portal=False,
         at="2026-01-01T00:00:00Z",
         method="GET",
@@ -291,6 +299,7 @@ def _request(key_id: Any) -> None:
         request_id=MARKER,
         duration_ms=1,
     )
+    return key
 
 
 def _file(acme: Company, job: Any) -> StoredFile:

@@ -17,6 +17,7 @@ from jobs.companies import require_second_step
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role, User
 from jobs.team import add_member, change_role, read_member, read_members, remove_member
+from pipeline.attachments.uploads import used_bytes
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,
@@ -35,6 +36,9 @@ TOO_MANY_MAILS = "Too many people were emailed in the last hour. Try again later
 SAME_TEAM = (
     "A sandbox has the same team as its company. Leave test mode to see the team or change it."
 )
+# The share of the room for files at which the page says what to do.
+NEARLY_FULL = 0.9
+
 LAST_OWNER = (
     "This is the last owner. Make someone else an owner first, so that the company can still be"
     " managed."
@@ -59,7 +63,15 @@ def index(request: HttpRequest) -> HttpResponse:
         require_permission(member, Action.MANAGE_TEAM)
         if form.is_valid() and _add_member(request, member, form):
             return redirect("team")
-    context = {"form": form, "team": read_members(member.company.id), "roles": ROLES}
+    used, most = used_bytes(member.company.id), settings.ATTACHMENT_BYTES_PER_COMPANY
+    context = {
+        "form": form,
+        "team": read_members(member.company.id),
+        "roles": ROLES,
+        "files_used": used,
+        "files_most": most,
+        "files_nearly_full": used >= NEARLY_FULL * most,
+    }
     return render(request, "staff/team.html", context, status=422 if form.errors else 200)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from django.core import mail
 from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains
 
 from jobs.errors import LastOwner
 from jobs.models import Company, Membership, Role, User
 from jobs.team import change_role, remove_member
+from pipeline.attachments import uploads
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.together import kinds, together
@@ -109,6 +112,30 @@ def test_of_two_owners_who_leave_at_once_one_stays(
 
     assert kinds(answers) == [LastOwner.__name__, Membership.__name__]
     assert Membership.objects.filter(company=company, role=Role.OWNER).count() == 1
+
+
+def test_the_room_for_files_is_shown_before_it_is_used_up(
+    company: Company, ada: User, settings: Any
+) -> None:
+    job = factories.job(company_id=company.id)
+    content = b"three hundred bytes of a CV   " * 10
+    holder = uploads.holder_of("company", company.id)
+    uploads.add(
+        company_id=company.id,
+        job_id=job,
+        holder=holder,
+        name="cv.txt",
+        size_bytes=300,
+        content=[content],
+    )
+
+    page = browser_of(ada).get(TEAM)
+    settings.ATTACHMENT_BYTES_PER_COMPANY = 330
+    nearly_full = browser_of(ada).get(TEAM)
+
+    assertContains(page, "300\xa0bytes of 10.0\xa0GB used")
+    assertNotContains(page, "no more files")
+    assertContains(nearly_full, "applicants can send no more files")
 
 
 def test_another_companys_team_is_not_there(ada: User) -> None:

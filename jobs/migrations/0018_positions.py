@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0018_review'),
+        ('jobs', '0017_review'),
     ]
 
     operations = [

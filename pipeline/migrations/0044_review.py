@@ -10,8 +10,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0018_review'),
-        ('pipeline', '0044_attachments'),
+        ('jobs', '0017_review'),
+        ('pipeline', '0043_attachments'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

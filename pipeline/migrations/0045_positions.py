@@ -6,8 +6,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0019_positions'),
-        ('pipeline', '0047_review'),
+        ('jobs', '0018_positions'),
+        ('pipeline', '0044_review'),
     ]
 
     operations = [
