@@ -578,12 +578,17 @@ BUSY = ProblemType(
 UNAVAILABLE = ProblemType(
     status=503,
     code="UNAVAILABLE",
-    about="the database is unavailable or took too long, or too many requests are waiting; wait "
-    "for `Retry-After`",
+    about="the database or the storage of files is unavailable, the database took too long, or too "
+    "many requests are waiting; wait for `Retry-After`",
     remedy=_WAIT,
     detail="The service cannot reach its database. Try again in a moment.",
     retry_after_seconds=5,
-    raised_as=("django.db.OperationalError", "django.db.InterfaceError", database.ClusterError),
+    raised_as=(
+        "django.db.OperationalError",
+        "django.db.InterfaceError",
+        database.ClusterError,
+        line.AttachmentsAway,
+    ),
 )
 # The same to clients, for a different reason.
 TOO_SLOW = replace(

@@ -86,16 +86,24 @@ def remove_due() -> int:
     """Remove a batch of objects that are due, and return its size.
 
     Each is noted in ATTACHMENT_REMOVALS_FILE, for whoever restores a backup. An object that cannot
-    be removed stays due.
+    be removed stays due, behind the others so that it does not hold them up. Raises what the
+    storage raises for it.
     """
     due = RemovedObject.objects.filter(due_at__lte=Now()).order_by("due_at")[:BATCH]
-    rows = list(due)
-    for row in rows:
-        remove(row.storage_key)
-    if rows:
-        _note_in_file(rows)
-        RemovedObject.objects.filter(id__in=[row.id for row in rows]).delete()
-    return len(rows)
+    done: list[RemovedObject] = []
+    try:
+        for row in due:
+            try:
+                remove(row.storage_key)
+            except Exception:
+                RemovedObject.objects.filter(id=row.id).update(due_at=Now())
+                raise
+            done.append(row)
+    finally:
+        if done:
+            _note_in_file(done)
+            RemovedObject.objects.filter(id__in=[row.id for row in done]).delete()
+    return len(done)
 
 
 def _note_in_file(rows: list[RemovedObject]) -> None:

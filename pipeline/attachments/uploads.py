@@ -28,6 +28,7 @@ from pipeline.attachments import kinds, scan, storage
 from pipeline.domain.errors import (
     ApplicationNotFound,
     AttachmentAnswers,
+    AttachmentsAway,
     AttachmentsFixed,
     AttachmentsFull,
     AttachmentTooLarge,
@@ -42,6 +43,7 @@ from pipeline.domain.errors import (
 from pipeline.domain.states import Status
 from pipeline.models import FILE_NAME_LENGTH, Application, Attachment
 
+logger = logging.getLogger(__name__)
 security = logging.getLogger("security")
 
 # Time that an upload has until it is attached to an application.
@@ -149,7 +151,7 @@ def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Atta
 
     Repeating it with bytes that are there already changes nothing. Raises UploadNotFound, also if
     the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, AttachmentsFull,
-    FileKindRefused.
+    FileKindRefused; AttachmentsAway if it can be repeated later.
     """
     row = _found(upload_id, holder)
     if row.received_at:
@@ -161,7 +163,11 @@ def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Atta
             refuse_beyond_quota(row.company_id, more_bytes=size - row.size_bytes)
         spooled.seek(0)
         key = _begin_attempt(row)
-        storage.write(key, spooled)
+        try:
+            storage.write(key, spooled)
+        except Exception as error:  # each storage has errors of its own
+            logger.exception("An upload could not be stored")
+            raise AttachmentsAway from error
     facts = {"content_type": kind.content_type, "size_bytes": size, "sha256": digest}
     if not _complete(row, key, facts):
         storage.remove(key)

@@ -109,6 +109,10 @@ class AttachmentAnswers(LineError):
     )
 
 
+class AttachmentsAway(LineError):
+    message = "The file could not be stored, and nothing else is lost. Try again in a few minutes."
+
+
 class AttachmentsFull(LineError):
     message = (
         "The files of this company’s applicants already use {used} of {limit} bytes. Apply without"

@@ -265,11 +265,12 @@ def update_job(
         job.policy = policy
         job.policy_version += 1
         make_job_move(job, EventType.POLICY_CHANGED, actor=actor)
+    # Before the seats: none is offered for a job that this fills.
+    _change_positions(job, hiring[POSITIONS], actor=actor)
     if changes.capacity is not None and changes.capacity != job.capacity:
         job.capacity = changes.capacity
         entry = make_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
-    _change_positions(job, hiring[POSITIONS], actor=actor)
     _change_dates(job, hiring[OPENS_AT], hiring[CLOSES_AT], actor=actor)
     if changes.posting or changes.reference:
         JobPosting.objects.filter(job_id=job.id).update(

@@ -19,6 +19,7 @@ from pipeline.attachments.reads import read_attachments
 from pipeline.domain.errors import (
     ApplicationNotFound,
     AttachmentAnswers,
+    AttachmentsAway,
     AttachmentsFixed,
     AttachmentsFull,
     AttachmentTooLarge,
@@ -268,6 +269,44 @@ def test_an_object_that_cannot_be_removed_stays_due(
     assert RemovedObject.objects.get().storage_key == row.storage_key
     storage.remove_due()
     assert not objects_in(folder)
+
+
+def test_an_object_that_cannot_be_removed_does_not_hold_up_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = upload(factories.job()).storage_key
+    Attachment.objects.all().delete()
+    upload(factories.job(), TXT)
+    Attachment.objects.all().delete()
+
+    def remove(key: str) -> None:
+        if key == stuck:
+            raise PermissionError
+        storage.attachment_storage().delete(key)
+
+    monkeypatch.setattr(storage, "remove", remove)
+    for _ in range(2):
+        with pytest.raises(PermissionError):
+            storage.remove_due()
+
+    assert [path.read_bytes() for path in objects_in(folder)] == [PDF]
+    assert RemovedObject.objects.get().storage_key == stuck
+
+
+def test_an_upload_says_that_the_storage_is_away_and_can_be_repeated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    job_id, upload_id = factories.job(), uuid4()
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "write", fail)
+        with pytest.raises(AttachmentsAway, match="Try again in a few minutes"):
+            upload(job_id, upload_id=upload_id)
+
+    assert upload(job_id, upload_id=upload_id).received_at
+    assert len(objects_in(folder)) == 1
 
 
 def test_erasing_a_person_removes_their_files_and_loose_uploads(

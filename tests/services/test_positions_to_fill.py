@@ -324,3 +324,17 @@ def test_every_refusal_about_positions_says_what_to_do() -> None:
         "All positions of this job are filled (1,000)",
         "This job has hired 3 already, so it cannot have 2 to fill",
     ]
+
+
+def test_the_change_that_fills_a_job_offers_no_more_seats() -> None:
+    job_id = job_to_fill(5)
+    first, *_ = factories.applications(job_id, 4)
+    hire(first)
+
+    changes = JobChanges(capacity=3, hiring={"positions_to_fill": 1})
+    update_job(job_id=job_id, changes=changes, actor=factories.RECRUITER)
+
+    waiting = Application.objects.filter(job_id=job_id).exclude(id=first.id).order_by("id")
+    statuses = list(waiting.values_list("status", flat=True))
+    assert statuses == [OFFERED, "WAITLIST", "WAITLIST"]
+    assert_sound(job_id)
