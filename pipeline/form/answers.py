@@ -17,7 +17,8 @@ from uuid import UUID, uuid5
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from pipeline.attachments.uploads import attach
+from pipeline.attachments.kinds import BY_CONTENT_TYPE
+from pipeline.attachments.uploads import attach, find_unattached
 from pipeline.domain.errors import FormChanged, RequirementNotMet
 from pipeline.domain.states import ANSWERS
 from pipeline.form.questions import (
@@ -94,8 +95,10 @@ def fill(
             count_refusal(job.id, unmet.key)
         assert unmet.must is not None  # noqa: S101  it has a condition
         raise RequirementNotMet(refusal=unmet.must.refusal, question=unmet.key)
+    files = files_in(questions, answers)
+    _refuse_other_kinds(questions, files, holder)
     shown = current if number is None else number
-    return Filled(shown, current, answers, files_in(questions, answers), holder)
+    return Filled(shown, current, answers, files, holder)
 
 
 def files_in(questions: Sequence[Question], answers: Answers) -> dict[str, list[UUID]]:
@@ -109,6 +112,22 @@ def files_in(questions: Sequence[Question], answers: Answers) -> dict[str, list[
                 why = _("Send the ids of uploaded files.")
                 raise AnswersRefused({question.key: why}) from None
     return found
+
+
+def _refuse_other_kinds(
+    questions: Sequence[Question], files: Mapping[str, list[UUID]], holder: bytes
+) -> None:
+    """Refuse uploads of a kind that their question does not take. Raises AnswersRefused."""
+    wrong = {}
+    for question in questions:
+        sent = files.get(question.key) if question.file_kinds else None
+        found = find_unattached(sent, holder=holder) if sent else []
+        names = [BY_CONTENT_TYPE[each.content_type].name for each in found]
+        if not set(names) <= set(question.file_kinds):
+            taken = ", ".join(question.file_kinds)
+            wrong[question.key] = _("Send a file of another kind: {kinds}.").format(kinds=taken)
+    if wrong:
+        raise AnswersRefused(wrong)
 
 
 def question_id_of(job_id: UUID, key: str) -> UUID:

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants.texts import cleaned_name, plain_text
+from pipeline.attachments.kinds import ALL as FILE_KINDS
 
 MOST_QUESTIONS, MOST_CHOICES, MOST_FILES, MOST_IN_SUMMARY = 30, 50, 5, 2
 SHORT_LENGTH, LONG_LENGTH, LINK_LENGTH, PHONE_LENGTH = 200, 10_000, 500, 40
@@ -109,8 +110,8 @@ class Question:
 
     `required`: nobody can apply without an answer, as with a condition. `minimum` and `maximum` are
     numbers, or dates as they are stored. `other`: an answer of the person's own can stand beside
-    the choices. `file_kinds`: empty for any. `in_summary`: the answer is shown on the board.
-    `searchable`: a search for a name also finds its words.
+    the choices. `file_kinds`: their names; empty for any. `in_summary`: the answer is shown on the
+    board. `searchable`: a search for a name also finds its words.
     """
 
     key: str
@@ -492,7 +493,7 @@ class _Description:
             unit=self._text("unit", UNIT_LENGTH) if kind is Kind.NUMBER else "",
             choices=choices,
             other=bool(self.given.get("other")) and kind in CHOSEN,
-            file_kinds=tuple(self.given.get("file_kinds") or ()) if kind is Kind.FILE else (),
+            file_kinds=self._file_kinds() if kind is Kind.FILE else (),
             file_count=self._file_count() if kind is Kind.FILE else 1,
             must=must,
             in_summary=bool(self.given.get("in_summary")) and kind is not Kind.FILE,
@@ -542,6 +543,14 @@ class _Description:
         if not 1 <= count <= MOST_FILES:
             self.wrong["file_count"] = _("Enter 1 to {limit} files.").format(limit=MOST_FILES)
         return int(count)
+
+    def _file_kinds(self) -> tuple[str, ...]:
+        names = [each.name for each in FILE_KINDS]
+        given = tuple(self.given.get("file_kinds") or ())
+        if not set(given) <= set(names):
+            why = _("Choose from these kinds of files: {names}.")
+            self.wrong["file_kinds"] = why.format(names=", ".join(names))
+        return given
 
     def _must(self, kind: Kind, choices: tuple[str, ...]) -> Must | None:
         given = self.given.get("must")
