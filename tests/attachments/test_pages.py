@@ -132,7 +132,7 @@ def test_erasure_removes_what_the_same_browser_uploaded_and_left(folder: Path) -
         )
     assert Attachment.objects.count() == 4
 
-    erase_person(Applicant.objects.get(email="ann@example.org").id)
+    erase_person(applicant_id=Applicant.objects.get(email="ann@example.org").id)
     storage.remove_due()
 
     assert Attachment.objects.count() == len(objects_in(folder)) == 2
@@ -152,7 +152,7 @@ def test_a_refused_upload_says_why(settings: Any) -> None:
 
 def attached(application: Application, content: bytes = PDF, name: str = "cv.pdf") -> Attachment:
     """A file that the application has."""
-    holder = uploads.uploads.holder_of("browser", "any")
+    holder = uploads.holder_of("browser", "any")
     row = uploads.add(
         company_id=application.job.company_id,
         job_id=application.job_id,
