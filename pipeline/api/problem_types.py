@@ -158,8 +158,7 @@ NOT_FOUND = ProblemType(
     status=404,
     code="NOT_FOUND",
     about="the object does not exist, or is not yours",
-    remedy="Check the id and the credential. Someone else's object looks exactly like a missing "
-    "one.",
+    remedy="Check the id and the credential. Someone else's object looks like a missing one.",
     detail="There is nothing here.",
     raised_as=(
         line.JobNotFound,
@@ -235,6 +234,7 @@ INVALID_TRANSITION = ProblemType(
         line.WebhookOff,
         line.UploadNotReady,
         line.AttachmentsFixed,
+        line.AttachmentAnswers,
         tasks.WrongStatus,
     ),
 )
@@ -430,8 +430,7 @@ SANDBOX_FULL = ProblemType(
     code="SANDBOX_FULL",
     about="the sandbox has its maximum number of jobs, or the job's log its maximum number of "
     "events",
-    remedy="If it has too many jobs, use one of them again. If a job's log is full, use another "
-    "job.",
+    remedy="If it has too many jobs, use one of them again. If a job's log is full, use another.",
     raised_as=(line.SandboxFull,),
 )
 LOG_ARCHIVED = ProblemType(
@@ -448,8 +447,8 @@ LIMIT_REACHED = ProblemType(
     status=409,
     code="LIMIT_REACHED",
     about="the company has no room for another schedule or webhook endpoint, the job has its "
-    "maximum number of seat plans, its draw by lot takes no more people, or the application has "
-    "its maximum number of files",
+    "maximum number of seat plans, its draw by lot takes no more people, the application has "
+    "its maximum number of files, or too many of the person's uploads wait for one",
     remedy="Delete one that is not needed; apply to the job after its draw.",
     raised_as=(
         line.DrawFull,
@@ -457,6 +456,7 @@ LIMIT_REACHED = ProblemType(
         line.TooManyAnnotations,
         line.TooManyCriteria,
         line.TooManyAttachments,
+        line.TooManyUploads,
         line.TooManyPlannedSeats,
         line.TooManyWebhooks,
         "pipeline.work.start.TooManySchedules",

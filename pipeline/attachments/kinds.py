@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from struct import Struct
 from typing import IO
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import olefile
 
@@ -39,6 +39,7 @@ TXT = Kind("TXT", "text/plain", "txt", "text")
 JPEG = Kind("JPEG", "image/jpeg", "jpg", "picture")
 PNG = Kind("PNG", "image/png", "png", "picture")
 ALL = (PDF, DOC, DOCX, ODT, RTF, TXT, JPEG, PNG)
+NAMES = tuple(kind.name for kind in ALL)
 BY_CONTENT_TYPE = {kind.content_type: kind for kind in ALL}
 
 
@@ -114,8 +115,7 @@ def _find_in_zip(file: IO[bytes]) -> Kind | None:
             types = "[Content_Types].xml"
             if types in names and _WORD in _read_member(archive, types):
                 return DOCX
-    # The library raises these and others for archives that are damaged on purpose.
-    except (BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError):
+    except Exception:  # the library and its decompressors raise anything for damaged archives
         return None
     return None
 

@@ -27,11 +27,13 @@ from applicants.texts import cleaned_name
 from pipeline.attachments import kinds, scan, storage
 from pipeline.domain.errors import (
     ApplicationNotFound,
+    AttachmentAnswers,
     AttachmentsFixed,
     AttachmentsFull,
     AttachmentTooLarge,
     FileKindRefused,
     TooManyAttachments,
+    TooManyUploads,
     UploadExpired,
     UploadNotFound,
     UploadNotReady,
@@ -44,6 +46,8 @@ security = logging.getLogger("security")
 
 # Time that an upload has until it is attached to an application.
 KEPT = timedelta(hours=1)
+# How many uploads of one person can wait for that.
+MOST_LOOSE = 20
 # Longer than any attempt to write an upload's bytes may take.
 ATTEMPT = timedelta(minutes=15)
 UNNAMED = "file"
@@ -73,15 +77,21 @@ def create(
     size_bytes: int,
     question_id: UUID | None = None,
     upload_id: UUID | None = None,
+    most_loose: int | None = None,
 ) -> Attachment:
     """Create an upload, whose bytes `receive` takes within an hour, and reserve room for it.
 
     `upload_id`: the id of the new upload, derived from an Idempotency-Key. If the holder has an
-    upload with that id, it is returned. Raises AttachmentTooLarge, AttachmentsFull.
+    upload with that id, it is returned. `most_loose`: how many uploads of the holder can wait for
+    an application, because each takes room. Raises AttachmentTooLarge, AttachmentsFull,
+    TooManyUploads.
     """
     if upload_id and (made := Attachment.objects.filter(id=upload_id, holder=holder).first()):
         return made
     refuse_size(size_bytes)
+    loose = Attachment.objects.filter(holder=holder, application=None)
+    if most_loose is not None and loose.count() >= most_loose:
+        raise TooManyUploads(limit=most_loose)
     refuse_beyond_quota(company_id, more_bytes=size_bytes)
     row = Attachment(
         id=upload_id or uuid7(),
@@ -138,7 +148,8 @@ def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Atta
     """Store an upload's bytes, piece by piece, and return it whole.
 
     Repeating it with bytes that are there already changes nothing. Raises UploadNotFound, also if
-    the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, FileKindRefused.
+    the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, AttachmentsFull,
+    FileKindRefused.
     """
     row = _found(upload_id, holder)
     if row.received_at:
@@ -146,6 +157,8 @@ def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Atta
     with SpooledTemporaryFile(max_size=_MEMORY_BYTES) as spooled:
         size, digest = _spool(content, spooled)
         kind = kinds.detect(spooled)
+        if size > row.size_bytes:  # it had reserved less
+            refuse_beyond_quota(row.company_id, more_bytes=size - row.size_bytes)
         spooled.seek(0)
         key = _begin_attempt(row)
         storage.write(key, spooled)
@@ -226,6 +239,7 @@ def add(
     content: Iterable[bytes],
     question_id: UUID | None = None,
     upload_id: UUID | None = None,
+    most_loose: int | None = None,
 ) -> Attachment:
     """Create an upload and store its bytes. Raises the errors of `create` and `receive`.
 
@@ -239,10 +253,11 @@ def add(
         size_bytes=size_bytes,
         question_id=question_id,
         upload_id=upload_id,
+        most_loose=most_loose,
     )
     try:
         return receive(row.id, holder=holder, content=content)
-    except (AttachmentTooLarge, FileKindRefused):
+    except (AttachmentTooLarge, AttachmentsFull, FileKindRefused):
         discard(row.id, holder=holder)
         raise
 
@@ -325,10 +340,14 @@ def attach_later(
 def remove(attachment_id: UUID, *, application_id: UUID) -> None:
     """Remove an attachment of an application that waits in line, if it is there.
 
-    Raises ApplicationNotFound, AttachmentsFixed.
+    One that answers a question of the job's form stays. Raises ApplicationNotFound,
+    AttachmentsFixed, AttachmentAnswers.
     """
     _locked_application(application_id)
-    forget(Attachment.objects.filter(id=attachment_id, application_id=application_id))
+    found = Attachment.objects.filter(id=attachment_id, application_id=application_id)
+    if found.exclude(question_id=None).exists():
+        raise AttachmentAnswers
+    forget(found)
 
 
 def _locked_application(application_id: UUID) -> Application:

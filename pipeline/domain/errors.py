@@ -94,8 +94,19 @@ class TooManyAttachments(LineError):
     message = "An application can have {limit} files. Remove one first."
 
 
+class TooManyUploads(LineError):
+    message = "{limit} of your uploads wait for an application. Use or remove one first."
+
+
 class AttachmentsFixed(LineError):
     message = "Files can be changed only while you wait in line."
+
+
+class AttachmentAnswers(LineError):
+    message = (
+        "This file answers a question of the job, so it stays. Add another file: the company sees "
+        "both, and which is newer."
+    )
 
 
 class AttachmentsFull(LineError):

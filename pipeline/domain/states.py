@@ -149,7 +149,7 @@ DECISIONS: dict[Outcome, Move] = {
 
 
 class IfLast(StrEnum):
-    """What follows if a person is hired for the last position of a job."""
+    """Choice of what follows if a person is hired for the last position of a job."""
 
     ASK = "ASK"  # nothing: the decision is refused, and has to say
     CLOSE = "CLOSE"  # the job closes

@@ -18,8 +18,8 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from pipeline.attachments.kinds import BY_CONTENT_TYPE
-from pipeline.attachments.uploads import attach, find_unattached
-from pipeline.domain.errors import FormChanged, RequirementNotMet
+from pipeline.attachments.uploads import attach
+from pipeline.domain.errors import FileKindRefused, FormChanged, RequirementNotMet
 from pipeline.domain.states import ANSWERS
 from pipeline.form.questions import (
     Answers,
@@ -95,9 +95,9 @@ def fill(
             count_refusal(job.id, unmet.key)
         assert unmet.must is not None  # noqa: S101  it has a condition
         raise RequirementNotMet(refusal=unmet.must.refusal, question=unmet.key)
-    files = files_in(questions, answers)
-    _refuse_other_kinds(questions, files, holder)
     shown = current if number is None else number
+    files = files_in(questions, answers)
+    answers |= {key: [str(each) for each in ids] for key, ids in files.items()}
     return Filled(shown, current, answers, files, holder)
 
 
@@ -107,27 +107,12 @@ def files_in(questions: Sequence[Question], answers: Answers) -> dict[str, list[
     for question in questions:
         if question.kind is Kind.FILE and question.key in answers:
             try:
-                found[question.key] = [UUID(each) for each in answers[question.key]]
+                ids = map(UUID, answers[question.key])
+                found[question.key] = list(dict.fromkeys(ids))
             except ValueError:
                 why = _("Send the ids of uploaded files.")
                 raise AnswersRefused({question.key: why}) from None
     return found
-
-
-def _refuse_other_kinds(
-    questions: Sequence[Question], files: Mapping[str, list[UUID]], holder: bytes
-) -> None:
-    """Refuse uploads of a kind that their question does not take. Raises AnswersRefused."""
-    wrong = {}
-    for question in questions:
-        sent = files.get(question.key) if question.file_kinds else None
-        found = find_unattached(sent, holder=holder) if sent else []
-        names = [BY_CONTENT_TYPE[each.content_type].name for each in found]
-        if not set(names) <= set(question.file_kinds):
-            taken = ", ".join(question.file_kinds)
-            wrong[question.key] = _("Send a file of another kind: {kinds}.").format(kinds=taken)
-    if wrong:
-        raise AnswersRefused(wrong)
 
 
 def question_id_of(job_id: UUID, key: str) -> UUID:
@@ -138,16 +123,23 @@ def question_id_of(job_id: UUID, key: str) -> UUID:
 def attach_files(job_id: UUID, application_id: UUID, filled: Filled) -> None:
     """Attach the uploads among answers to an application, inside the caller's savepoint.
 
-    Raises the errors of `pipeline.attachments.uploads.attach`.
+    Raises FileKindRefused for a kind that the question does not take, and the errors of
+    `pipeline.attachments.uploads.attach`.
     """
+    questions = {each.key: each for each in questions_of(job_id, filled.current)}
     for key, upload_ids in filled.files.items():
-        attach(
+        rows = attach(
             upload_ids,
             job_id=job_id,
             application_id=application_id,
             question_id=question_id_of(job_id, key),
             holder=filled.holder,
         )
+        wanted = questions[key].file_kinds
+        if wanted and any(BY_CONTENT_TYPE[row.content_type].name not in wanted for row in rows):
+            why = _("“{question}” takes files of these kinds: {kinds}. Choose another file.")
+            why = why.format(question=questions[key].label, kinds=", ".join(wanted))
+            raise FileKindRefused(why=why)
 
 
 def _asks_same(job_id: UUID, number: int | None, current: int) -> bool:
@@ -319,10 +311,17 @@ def _shown_if_fitting(question: Question, value: Any) -> str:
         return ""
 
 
+# In one statement, because retention ends under the lock of the job.
+_FORGET = """
+WITH questions AS (DELETE FROM pipeline_furtherquestion WHERE application_id = ANY(%(ids)s))
+DELETE FROM pipeline_givenanswers WHERE application_id = ANY(%(ids)s)
+"""
+
+
 def forget(application_ids: Collection[UUID]) -> None:
     """Remove all answers of applications, and the salts by which the log's digests are checked."""
-    for kind in (GivenAnswers, FurtherQuestion):
-        kind._default_manager.filter(application_id__in=application_ids).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, {"ids": list(application_ids)})
 
 
 def read_for_person(applicant_id: UUID) -> dict[UUID, dict[str, Any]]:

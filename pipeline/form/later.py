@@ -223,8 +223,7 @@ def _find_open(application_id: UUID, question_id: UUID) -> FurtherQuestion:
 
 def open_question(application_id: UUID) -> tuple[FurtherQuestion, Question] | None:
     """Return the further question that a person still has to answer, in one query."""
-    rows = FurtherQuestion.objects.filter(application_id=application_id)
-    found = rows.filter(answered_at=None, withdrawn_at=None).first()
+    found = next((row for row in read_further(application_id) if row.is_open), None)
     return (found, question_in(found)) if found else None
 
 

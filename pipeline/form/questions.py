@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants.texts import cleaned_name, plain_text
-from pipeline.attachments.kinds import ALL as FILE_KINDS
+from pipeline.attachments.kinds import NAMES
 
 MOST_QUESTIONS, MOST_CHOICES, MOST_FILES, MOST_IN_SUMMARY = 30, 50, 5, 2
 SHORT_LENGTH, LONG_LENGTH, LINK_LENGTH, PHONE_LENGTH = 200, 10_000, 500, 40
@@ -110,8 +110,8 @@ class Question:
 
     `required`: nobody can apply without an answer, as with a condition. `minimum` and `maximum` are
     numbers, or dates as they are stored. `other`: an answer of the person's own can stand beside
-    the choices. `file_kinds`: their names; empty for any. `in_summary`: the answer is shown on the
-    board. `searchable`: a search for a name also finds its words.
+    the choices. `file_kinds`: empty for any. `in_summary`: the answer is shown on the board.
+    `searchable`: a search for a name also finds its words.
     """
 
     key: str
@@ -312,7 +312,7 @@ def _check_choice(question: Question, given: Any) -> str | None:
     return _within(chosen, SHORT_LENGTH) or None
 
 
-def _check_choices(question: Question, given: Any) -> list[str]:
+def _check_choices(question: Question, given: Any) -> list[str] | None:
     if not isinstance(given, list | tuple):
         raise AnswerRefused(_("Send a list of the chosen options."))
     chosen = list(dict.fromkeys(cleaned_name(_string(each)) for each in given))
@@ -321,7 +321,7 @@ def _check_choices(question: Question, given: Any) -> list[str]:
         raise AnswerRefused(_("Choose only from the options."))
     if len(own) > 1:
         raise AnswerRefused(_("Add only one answer of your own to the options."))
-    return [each for each in chosen if _within(each, SHORT_LENGTH)]
+    return [each for each in chosen if _within(each, SHORT_LENGTH)] or None
 
 
 def _check_yes_no(question: Question, given: Any) -> bool:
@@ -538,19 +538,18 @@ class _Description:
             self.wrong[f"{under}maximum"] = _("Enter a largest answer above the smallest.")
         return low, high
 
+    def _file_kinds(self) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(self.given.get("file_kinds") or ()))
+        if not set(found) <= set(NAMES):
+            why = _("Choose kinds of files from {names}.")
+            self.wrong["file_kinds"] = why.format(names=", ".join(NAMES))
+        return found
+
     def _file_count(self) -> int:
         count = self.given.get("file_count") or 1
         if not 1 <= count <= MOST_FILES:
             self.wrong["file_count"] = _("Enter 1 to {limit} files.").format(limit=MOST_FILES)
         return int(count)
-
-    def _file_kinds(self) -> tuple[str, ...]:
-        names = [each.name for each in FILE_KINDS]
-        given = tuple(self.given.get("file_kinds") or ())
-        if not set(given) <= set(names):
-            why = _("Choose from these kinds of files: {names}.")
-            self.wrong["file_kinds"] = why.format(names=", ".join(names))
-        return given
 
     def _must(self, kind: Kind, choices: tuple[str, ...]) -> Must | None:
         given = self.given.get("must")

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
@@ -30,8 +30,9 @@ SHARED_SECONDS = 5  # how long a fragment is cached; its relative times lag at m
 
 PARAMETER = "fragment"
 STREAM_HEADER = "X-Live-Stream"
-# These stand for the tokens of forms in a cached fragment.
+# These stand for the tokens of forms in a cached fragment, and for the id of what a form makes.
 _TOKEN, _SUBMISSION = "csrf-token-placeholder", "submission-id-placeholder"
+FRESH_ID, _FRESH_ID = "fresh_id", "fresh-id-placeholder"
 
 
 def live_page(
@@ -64,17 +65,18 @@ def live_page(
         query = request.GET.copy()
         query[PARAMETER] = "1"
         live = {"tag": etag, "stream": stream, "url": f"{request.path}?{query.urlencode()}"}
-        response = render(request, page, build() | {"live": live})
+        response = render(request, page, build() | {"live": live, FRESH_ID: uuid4()})
     elif request.headers.get("If-None-Match", "").startswith(etag[:-1]):  # Apache adds "-gzip"
         response = HttpResponseNotModified()
     else:
         html = caches["local"].get(f"fragment:{etag}")
         if html is None:
-            tokens = {"csrf_token": _TOKEN, SUBMISSION: _SUBMISSION}
+            tokens = {"csrf_token": _TOKEN, SUBMISSION: _SUBMISSION, FRESH_ID: _FRESH_ID}
             html = render_to_string(fragment, build() | tokens, request)
             caches["local"].set(f"fragment:{etag}", html, SHARED_SECONDS)
         if _TOKEN in html:
             html = html.replace(_SUBMISSION, secrets.token_urlsafe(12))
+            html = html.replace(_FRESH_ID, str(uuid4()))
             html = html.replace(_TOKEN, get_token(request))
         response = HttpResponse(html)
     if wants_fragment:

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken, Device
 from pipeline.attachments import uploads
+from pipeline.attachments.reads import read_files_of_person
 from pipeline.database import statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -301,6 +302,8 @@ def _remove_traces(person: Applicant) -> bool:
     about_them.exclude(note="").update(note="")  # on others, too: it may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()
     application_ids = list(theirs.values_list("id", flat=True))
+    files = read_files_of_person(person.id, application_ids).values()
+    file_ids = [file.id for file in chain.from_iterable(files)]
     forget_annotations(application_ids)
     answers.forget(application_ids)
     uploads.forget_of_applications(application_ids)
@@ -315,7 +318,7 @@ def _remove_traces(person: Applicant) -> bool:
     blank_import_rows(person.email)
     remove_export_files(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     blank_task_payloads(person.email)
-    _remove_answers(person, application_ids)
+    _remove_answers(person, [*application_ids, *file_ids])
     return True
 
 
@@ -326,11 +329,11 @@ DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
 """
 
 
-def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:
+def _remove_answers(person: Applicant, ids: list[UUID]) -> None:
     """Remove the kept responses that contain the person's address or one of the ids.
 
     Afterwards, a request repeated under its key is carried out again.
     """
-    traces = [person.email, *map(str, [person.id, *application_ids])]
+    traces = [person.email, *map(str, [person.id, *ids])]
     with connection.cursor() as cursor:
         cursor.execute(_REMOVE_ANSWERS, {"traces": [trace.encode() for trace in traces]})

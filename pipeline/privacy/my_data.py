@@ -96,6 +96,16 @@ def _collect_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dic
     return timelines
 
 
+def _collect_emails(applications: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
+    """Return the emails about each application."""
+    emails: dict[UUID, list[dict[str, Any]]] = {}
+    sent = Email.objects.filter(application_id__in=applications.values("id"))
+    for email in sent.order_by("created_at"):
+        told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
+        emails.setdefault(email.application_id, []).append(told)
+    return emails
+
+
 def _collect_applications(
     applicant_id: UUID,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -104,12 +114,7 @@ def _collect_applications(
     timelines = _collect_events(theirs)
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
-    emails: dict[UUID, list[dict[str, Any]]] = {}
-    for email in Email.objects.filter(application_id__in=theirs.values("id")).order_by(
-        "created_at"
-    ):
-        told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
-        emails.setdefault(email.application_id, []).append(told)
+    emails = _collect_emails(theirs)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Model
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from applicants.models import ERASED_NAME
@@ -26,22 +25,10 @@ from pipeline.models import (
     ApplicationNote,
     ApplicationTag,
     NoteMention,
-    ReviewNotice,
-    Score,
 )
 from pipeline.review.notices import News, tell_colleague
 
 security = logging.getLogger("security")
-
-# What is attached to an application and ends with its person's data. Mentions end with the notes.
-_FORGOTTEN: tuple[type[Model], ...] = (
-    ApplicationNote,
-    ApplicationTag,
-    ApplicationLink,
-    ApplicationAssignee,
-    Score,
-    ReviewNotice,
-)
 
 MOST_NOTES, MOST_TAGS, MOST_LINKS = 100, 20, 20
 
@@ -168,7 +155,23 @@ def assign_application(
         return assigned
 
 
+# In one statement, because retention ends under the lock of the job.
+_FORGET = """
+WITH mentions AS (
+    DELETE FROM pipeline_notemention WHERE note_id IN (
+        SELECT id FROM pipeline_applicationnote WHERE application_id = ANY(%(ids)s)
+    )
+),
+tags AS (DELETE FROM pipeline_applicationtag WHERE application_id = ANY(%(ids)s)),
+links AS (DELETE FROM pipeline_applicationlink WHERE application_id = ANY(%(ids)s)),
+assignees AS (DELETE FROM pipeline_applicationassignee WHERE application_id = ANY(%(ids)s)),
+scores AS (DELETE FROM pipeline_score WHERE application_id = ANY(%(ids)s)),
+notices AS (DELETE FROM pipeline_reviewnotice WHERE application_id = ANY(%(ids)s))
+DELETE FROM pipeline_applicationnote WHERE application_id = ANY(%(ids)s)
+"""
+
+
 def forget_annotations(application_ids: list[UUID]) -> None:
     """Remove what the members of a company attached to applications, and their reviews' traces."""
-    for kind in _FORGOTTEN:
-        kind._default_manager.filter(application_id__in=application_ids).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, {"ids": application_ids})

@@ -174,16 +174,11 @@ def make(
             raise JobNotFound
         if not is_new:
             return decision
-        hiring = Job.objects.get(id=job_id) if outcome is Outcome.HIRED else None
-        left = count_positions_left(hiring) if hiring else None
-        waiting = _store_items(decision, application_ids[:MOST_PEOPLE])
-        if hiring and left is not None and waiting and close_job is not False:
-            _check_positions(hiring, waiting, left, is_answered=close_job is not None)
+        waiting = _store_people(decision, application_ids[:MOST_PEOPLE])
         is_delayed = bool(delay) or waiting > MOST_AT_ONCE
         if waiting:
-            payload = {"decision": str(decision_id)}
             run_after = decision.due_at if is_delayed else decision.due_at + RESCUE_AFTER
-            enqueue(TASK, payload, run_after=run_after, priority=PRIORITY)
+            enqueue(TASK, {"decision": str(decision_id)}, run_after=run_after, priority=PRIORITY)
     if is_delayed and waiting:
         announce(job_id)
     else:
@@ -191,6 +186,17 @@ def make(
             carry_out(decision_id)
     decision.refresh_from_db()
     return decision
+
+
+def _store_people(decision: PendingDecision, application_ids: Sequence[UUID]) -> int:
+    """Store the people as `_store_items` does. Raises LastPosition and PositionsFilled."""
+    hiring = Outcome(decision.outcome) is Outcome.HIRED
+    job = Job.objects.get(id=decision.job_id) if hiring else None
+    left = count_positions_left(job) if job else None
+    waiting = _store_items(decision, application_ids)
+    if job and left is not None and waiting and decision.close_job is not False:
+        _check_positions(job, waiting, left, is_answered=decision.close_job is not None)
+    return waiting
 
 
 def _check_positions(job: Job, people: int, left: int, *, is_answered: bool) -> None:

@@ -54,7 +54,7 @@ SELECT decision.id, decision.outcome, decision.due_at, decision.finished_at,
        coalesce((array_agg(person.name ORDER BY item.number) {_REFUSED})[:3], '{{}}'),
        count(*) {_OPEN}, count(*) {_REFUSED}, count(*), statement_timestamp()
 FROM (SELECT * FROM pipeline_pendingdecision
-      WHERE {_SHOWN} AND (%(only)s::uuid IS NULL OR id = %(only)s)
+      WHERE {_SHOWN}
       ORDER BY (finished_at IS NULL) DESC, created_at DESC, id LIMIT {MOST_SHOWN}) decision
 JOIN pipeline_decisionitem item ON item.decision_id = decision.id
 JOIN pipeline_application person ON person.id = item.application_id
@@ -86,16 +86,13 @@ class ShownPendingDecision:
         return self.finished_at is None
 
 
-def shown_pending_decisions(
-    job_id: UUID, *, only: UUID | None = None
-) -> list[ShownPendingDecision]:
+def shown_pending_decisions(job_id: UUID) -> list[ShownPendingDecision]:
     """Return the decisions that a job's pages show, latest due last, in one query.
 
-    If there are many, the open ones come first, then the latest. `only` is the one decision to
-    return.
+    If there are many, the open ones come first, then the latest.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_DECISIONS, {"job": job_id, "only": only})
+        cursor.execute(_DECISIONS, {"job": job_id})
         return [ShownPendingDecision(*row) for row in cursor.fetchall()]
 
 
@@ -131,6 +128,7 @@ class Neighbours(NamedTuple):
 
     before: UUID | None
     after: UUID | None
+    number: int | None = None  # place in the list; None on the waitlist, where a position says it
 
 
 # The columns of each list's order, from an index.
@@ -146,6 +144,10 @@ _NEIGHBOUR = """(
           SELECT FROM pipeline_decisionitem item
           WHERE item.application_id = other.id AND item.state IN ('WAITING', 'DECIDING'))
     ORDER BY {first} {direction}, {second} {direction} LIMIT 1)"""
+_NUMBER = """(
+    SELECT count(*) + 1 FROM pipeline_application other
+    WHERE other.job_id = %(job)s AND other.status = '{status}'
+      AND ({first}, {second}) < (%(first)s, %(second)s))"""
 
 
 def find_neighbours(application: Application | ApplicationRow) -> Neighbours:
@@ -161,10 +163,12 @@ def find_neighbours(application: Application | ApplicationRow) -> Neighbours:
         _NEIGHBOUR.format(**names, beyond=beyond, direction=direction)
         for beyond, direction in (("<", "DESC"), (">", "ASC"))
     )
+    holds_seat = Status(application.status).holds_seat
+    number = _NUMBER.format(**names) if holds_seat else "NULL"
     first, second = (getattr(application, column) for column in columns)
     with connection.cursor() as cursor:
         values = {"job": application.job_id, "first": first, "second": second}
-        cursor.execute(f"SELECT {before}, {after}", values)
+        cursor.execute(f"SELECT {before}, {after}, {number}", values)
         return Neighbours(*cursor.fetchone())
 
 

@@ -11,12 +11,16 @@ import hmac
 import struct
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
-from urllib.parse import parse_qsl
+from io import BytesIO
+from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.core.files.uploadhandler import FileUploadHandler, MemoryFileUploadHandler
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from pipeline.web.asgi_types import Message, find_header
 
@@ -33,6 +37,7 @@ _LENGTH = (_CONTENT.size + _MAC_BYTES) // 3 * 4  # in base64, without padding
 _PURPOSE = b"pipeline.server.places"
 _TOKEN = f"&{FIELD}=".encode()
 _FORM = b"application/x-www-form-urlencoded"
+_PARTS = b"multipart/form-data"
 _MOST_FIELDS = 200
 
 
@@ -48,8 +53,8 @@ class Attempt:
             )
         self._content = content
         self._token = token
-        who, what = sha256(credential).digest(), sha256(content).digest()
-        self.id = job_id.bytes + who + what
+        self._sender = job_id.bytes + sha256(credential).digest()
+        self.id = self._id_with(content)
 
     def place(self) -> int | None:
         """Return when the first attempt came, in nanoseconds since 1970, by a valid token."""
@@ -58,24 +63,62 @@ class Attempt:
     def issue(self, came_at: int) -> str:
         """Return a token of an arrival for the same attempt."""
         content = _CONTENT.pack(came_at, int(time.time()) + LIFE_SECONDS)
-        mac = _mac(_key(settings.SECRET_KEY), content, self.id)
+        mac = _mac(_key(settings.SECRET_KEY), content, self._next_id())
         return urlsafe_b64encode(content + mac).decode()
 
     def kept_fields(self) -> list[tuple[str, str]] | None:
         """Return a page's form, to send it again; None if it is none, or perhaps of another site.
 
-        A browser sends the same fields as the same bytes again.
+        A browser sends the same fields as the same bytes again. A form with a file is not kept: a
+        page cannot send a file again. With JavaScript, forms hold only the ids of uploaded files.
         """
         scope = self._scope
         own = b"%b://%b" % (scope["scheme"].encode(), find_header(scope, b"host"))
-        is_form = find_header(scope, b"content-type").startswith(_FORM)
-        if scope["path"].startswith("/api/") or not is_form or find_header(scope, b"origin") != own:
+        if scope["path"].startswith("/api/") or find_header(scope, b"origin") != own:
+            return None
+        if self._is_multipart:
+            return self._fields_of_parts
+        if not find_header(scope, b"content-type").startswith(_FORM):
             return None
         text = self._content.decode("utf-8", "replace")
         try:
             return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         except ValueError:
             return None
+
+    def _id_with(self, content: bytes) -> bytes:
+        return self._sender + sha256(content).digest()
+
+    def _next_id(self) -> bytes:
+        """Return the id of the next attempt: a waiting page sends fields, not parts."""
+        if self._is_multipart and (fields := self._fields_of_parts) is not None:
+            return self._id_with(_encode_as_browser(fields))
+        return self.id
+
+    @property
+    def _is_multipart(self) -> bool:
+        return find_header(self._scope, b"content-type").startswith(_PARTS)
+
+    @cached_property
+    def _fields_of_parts(self) -> list[tuple[str, str]] | None:
+        """Return the fields of a form in parts; None if it has a file or too many fields."""
+        about = {
+            "CONTENT_TYPE": find_header(self._scope, b"content-type").decode("latin1"),
+            "CONTENT_LENGTH": len(self._content),
+        }
+        if self._content.count(b"name=") > _MOST_FIELDS:
+            return None
+        try:
+            handlers: list[FileUploadHandler] = [MemoryFileUploadHandler()]
+            fields, files = MultiPartParser(about, BytesIO(self._content), handlers).parse()
+        except (MultiPartParserError, SuspiciousOperation):
+            return None
+        return None if files else [(name, each) for name, all_ in fields.lists() for each in all_]
+
+
+def _encode_as_browser(fields: list[tuple[str, str]]) -> bytes:
+    """Return fields as a browser encodes them (URL Standard, 5.2)."""
+    return urlencode(fields, safe="*").replace("~", "%7E").encode()
 
 
 def _read(token: bytes, bound_to: bytes) -> int | None:

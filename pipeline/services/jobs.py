@@ -110,9 +110,9 @@ def create_job(
     clock = hold_company_clock(company_id)
     if clock.is_test:
         check_room(company_id, job_id)
-    opens_at, closes_at = (hiring.get(name) for name in (OPENS_AT, CLOSES_AT))
-    _check_dates(opens_at, closes_at, draw_at, clock.now)
-    if opens_at and open_now:
+    planned = {name: hiring.get(name) for name in (POSITIONS, OPENS_AT, CLOSES_AT)}
+    _check_dates(planned[OPENS_AT], planned[CLOSES_AT], draw_at, clock.now)
+    if planned[OPENS_AT] and open_now:
         raise DatesRefused(why="Only a draft opens at a date. Save the job as a draft.")
     fields = {
         "company_id": company_id,
@@ -120,13 +120,11 @@ def create_job(
         "clock_offset_seconds": clock.offset_seconds,
         "capacity": capacity,
         "draw_at": draw_at,
-        "positions_to_fill": hiring.get(POSITIONS),
-        "opens_at": opens_at,
-        "closes_at": closes_at,
         "chain_head": GENESIS,
         "last_event_at": clock.now,
         "created_at": clock.now,
         "form_version": int(bool(questions)),
+        **planned,
         **policy.values(),
     }
     if job_id is None:
@@ -135,21 +133,29 @@ def create_job(
         row, is_new = Job.objects.get_or_create(id=job_id, defaults=fields)
         if not is_new:
             return row.id
-    JobPosting.objects.create(job=row, **asdict(posting), updated_at=clock.now)
-    _attach(row, questions, reference, actor)
-    job = lock_job(row.id)
+    _attach(row, posting, questions, reference, actor)
+    _begin(lock_job(row.id), open_now=open_now, actor=actor)
+    return row.id
+
+
+def _begin(job: LockedJob, *, open_now: bool, actor: Actor) -> None:
+    """Log that a job was created, and open it or note when it opens."""
     make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         change_job_status(job, JobStatus.OPEN, actor=actor)
-    elif opens_at:
-        job.note_due(opens_at)
+    elif job.opens_at:
+        job.note_due(job.opens_at)
     write(job, commit=True)
-    return job.id
 
 
 def _attach(
-    row: Job, questions: Sequence[Question], reference: Mapping[str, Any] | None, actor: Actor
+    row: Job,
+    posting: Posting,
+    questions: Sequence[Question],
+    reference: Mapping[str, Any] | None,
+    actor: Actor,
 ) -> None:
+    JobPosting.objects.create(job=row, **asdict(posting), updated_at=row.created_at)
     if questions:
         write_version(row.id, questions, actor)
     if reference:

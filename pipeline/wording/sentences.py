@@ -7,7 +7,7 @@ and name their zone, UTC or the reader's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Protocol
@@ -109,16 +109,7 @@ def compose(
         "moved": long_duration(event.data.get("seconds", 0)),
     }
     kind = EventType(event.event)
-    unverified = UNVERIFIED if event.data.get("verify_by") else None
-    is_removal = kind is EventType.REINSTATED and "missed" not in event.data
-    answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
-    facts_told = [each for each in _FACTS if each in event.data]
-    if {OPENS_AT, CLOSES_AT} <= event.data.keys():
-        facts_told.append(OPENS_AND_CLOSES)
-    facts_told += [each for each in (OPENS_AT, CLOSES_AT) if each in event.data]
-    kinds = (cause, event.outcome, event.to_status, event.actor_kind)
-    known = filter(None, (answer, unverified, *facts_told, *kinds))
-    for what in (*known, None):
+    for what in (*_kinds_of_sentence(event, cause), None):
         template = SENTENCES.get((kind, what))
         if template:
             return template.format_map(words | facts)
@@ -130,6 +121,19 @@ _FACTS = (
     *(VIA_KEY, QUESTION_ID, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, FILLED_BY, POSITIONS),
     *WISHES,
 )
+
+
+def _kinds_of_sentence(event: DescribedEvent, cause: str | None) -> Iterator[What]:
+    """Yield what can choose the sentence about an event, the most telling first."""
+    unverified = UNVERIFIED if event.data.get("verify_by") else None
+    is_removal = event.event == EventType.REINSTATED and "missed" not in event.data
+    answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
+    facts = [each for each in _FACTS if each in event.data]
+    if {OPENS_AT, CLOSES_AT} <= event.data.keys():
+        facts.append(OPENS_AND_CLOSES)
+    facts += [each for each in (OPENS_AT, CLOSES_AT) if each in event.data]
+    kinds = (cause, event.outcome, event.to_status, event.actor_kind)
+    yield from filter(None, (answer, unverified, *facts, *kinds))
 
 
 def _are_times_near(event: DescribedEvent) -> bool:

@@ -5,11 +5,8 @@ const keyOf = (node) => node.id || node.dataset?.key || null;
 const alike = (one, other) =>
   one.nodeType === other.nodeType && one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
 
-// Someone's work in progress: it stays as it is, even where the server has no form any more.
-function isEdited(form) {
-  if ("busy" in form.dataset || form.querySelector("[data-uploaded]")) return true;
-  if (form.contains(document.activeElement) && document.activeElement.matches("input, select, textarea"))
-    return true;
+// Whether something in a form is not as the server sent it.
+export function isFilled(form) {
   return [...form.elements].some((control) => {
     if (control.type === "hidden") return false;
     if (control.type === "checkbox" || control.type === "radio")
@@ -21,6 +18,14 @@ function isEdited(form) {
     }
     return "defaultValue" in control && control.value !== control.defaultValue;
   });
+}
+
+// Someone's work in progress: it stays as it is, even where the server has no form any more.
+function isEdited(form) {
+  if ("busy" in form.dataset || form.querySelector("[data-uploaded]")) return true;
+  if (form.contains(document.activeElement) && document.activeElement.matches("input, select, textarea"))
+    return true;
+  return isFilled(form);
 }
 
 const holdsEdits = (node) =>
@@ -42,7 +47,7 @@ function morphNode(old, fresh) {
   }
   if (old.matches("form") && isEdited(old)) return;
   morphAttributes(old, fresh);
-  if (!old.matches("count-down")) morph(old, fresh); // which writes its text itself
+  if (!old.matches("count-down, [data-pdf]")) morph(old, fresh); // these fill themselves
 }
 
 // Which of the old children each fresh one is: by its key, else the next of its kind.

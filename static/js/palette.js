@@ -1,5 +1,7 @@
 // Keys for members: a dialog that finds pages, jobs and people (Ctrl K), and single keys. What they
 // lead to are links that stand on pages, too; the page of shortcuts lists them.
+import { isFilled } from "./morph.js";
+
 const KEYS_OFF = "keys-off", PAUSE_MS = 150, SECOND_KEY_MS = 1_500;
 const { goUrl: GO, createUrl: CREATE } = document.querySelector("[data-go-url]")?.dataset ?? {};
 const PLACES = { j: "/company/", p: "/company/people/", w: "/company/work/" };
@@ -68,16 +70,24 @@ function open() {
 
 let first = "", firstAt = 0;
 
-// The next or previous person: of the page of a decision, else of the list that is shown. A page
-// with a typed note stays: the note would be lost.
+// The next or previous person: of the page of an application, else of the list that is shown. A page
+// with a typed note or a chosen score stays: it would be lost.
 function step(forward) {
   const link = document.querySelector(`[data-go="${forward ? "next" : "previous"}"]`);
-  const isTyped = [...document.querySelectorAll("main textarea")].some((each) => each.value !== each.defaultValue);
-  if (link) return isTyped || link.click();
+  if (link) return [...document.querySelectorAll("main form")].some(isFilled) || link.click();
   const links = [...document.querySelectorAll("main [data-key] .who-link")];
   const row = document.activeElement?.closest("[data-key]");
   const here = links.findIndex((each) => row?.contains(each));
   links[here < 0 ? 0 : here + (forward ? 1 : -1)]?.focus();
+}
+
+// The part of a page that names the key. Its first field only gets the focus: no key decides.
+function reach(key) {
+  const part = document.querySelector(`main [aria-keyshortcuts="${CSS.escape(key)}"]`);
+  const folded = part?.closest("details");
+  if (folded) folded.open = true;
+  (part?.querySelector("input:not([type=hidden]), textarea") ?? part)?.focus();
+  return Boolean(part);
 }
 
 function press(key) {
@@ -90,7 +100,7 @@ function press(key) {
   else if (key === "/") document.querySelector("main input[type=search]")?.focus();
   else if (key === "j" || key === "k") step(key === "j");
   else if (key === "x") document.activeElement?.closest("[data-key]")?.querySelector(".tick")?.click();
-  else return false;
+  else return reach(key);
   return true;
 }
 
@@ -104,7 +114,10 @@ addEventListener("keydown", (event) => {
   if (press(event.key)) event.preventDefault();
 });
 
-// --- the page of shortcuts
+// --- pages name their keys only while these do something, and the page of shortcuts
+
+const nameKeys = () => document.documentElement.classList.toggle("keys", singleKeys());
+nameKeys();
 
 const button = document.querySelector("[data-keys-switch]");
 if (button) {
@@ -113,6 +126,7 @@ if (button) {
   button.addEventListener("click", () => {
     if (singleKeys()) localStorage.setItem(KEYS_OFF, "1");
     else localStorage.removeItem(KEYS_OFF);
+    nameKeys();
     show();
   });
   show();

@@ -36,11 +36,21 @@ async function show(box) {
   }
 }
 
-const box = document.querySelector("[data-pdf]");
-if (box) {
-  show(box).catch(() => {
-    const note = document.createElement("p");
-    note.textContent = box.dataset.failed;
-    box.replaceChildren(note);
-  });
+// Each once: a file that has come in the meantime is shown, too.
+const shown = new WeakSet();
+
+function showNew() {
+  for (const box of document.querySelectorAll("[data-pdf]")) {
+    if (shown.has(box)) continue;
+    shown.add(box);
+    show(box).catch(() => {
+      const note = document.createElement("p");
+      note.textContent = box.dataset.failed;
+      box.replaceChildren(note);
+    });
+  }
 }
+
+showNew();
+const region = document.querySelector("[data-live]");
+if (region) new MutationObserver(showNew).observe(region, { childList: true, subtree: true });

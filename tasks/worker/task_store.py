@@ -73,7 +73,7 @@ FROM back
 
 # Take tasks from workers whose lease has expired: to the next attempt, or to the dead letters. An
 # attempt that certainly had not begun does not count. A lease that its worker is just renewing is
-# locked, and skipped. With `since`, only leases that ended within so many seconds are looked at.
+# locked, and skipped. With `since`, only leases that ended in that many seconds are looked at.
 REAP = """
 WITH expired AS MATERIALIZED (
     SELECT t.id FROM tasks_tasktype k CROSS JOIN LATERAL (
@@ -317,8 +317,8 @@ GOODBYE = "DELETE FROM tasks_taskworker WHERE name = %(worker)s"
 SLACK = 8
 
 # A claim that looks at everything and takes longer than this probably goes through the entries of
-# ended tasks, which a snapshot holds. The next one follows after so many times as long, but soon
-# enough for a task that was given back; until then, claims begin at the floors of this many lanes.
+# ended tasks, which a snapshot holds. The next one follows after LOOK_SHARE times as long, but soon
+# enough for a task that was given back; until then, claims begin at the floors of MOST_LANES lanes.
 SLOW_LOOK_SECONDS, LOOK_SHARE, LONGEST_PAUSE_SECONDS, MOST_LANES = 0.003, 200, 10.0, 64
 EVERYTHING = "[]"
 

@@ -11,9 +11,11 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from jobs.models import Company
-from pipeline.models import Application, Attachment
+from pipeline.attachments.uploads import MOST_LOOSE
+from pipeline.models import Application, Attachment, IdempotencyRecord
+from pipeline.privacy.erase import erase_person
 from tests.support import factories
-from tests.support.callers import Caller, key_of, person
+from tests.support.callers import Caller, code_of, key_of, person
 from tests.support.documents import PDF, TXT, objects_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -138,6 +140,38 @@ def test_strangers_reach_neither_uploads_nor_files(key: Caller, waiting: Applica
         assert stranger.delete(f"/uploads/{made}").status_code == 204
     assert Client().post("/api/v1/uploads", {}, content_type="application/json").status_code == 401
     assert Attachment.objects.get().application_id == waiting.id
+
+
+def test_an_applicant_cannot_keep_the_room_for_others_with_announcements() -> None:
+    announced = {"job_id": str(factories.job()), "name": "a", "size_bytes": 10 * 2**20}
+    _, caller = person()
+    for number in range(MOST_LOOSE):
+        assert caller.post("/uploads", announced, idempotency_key=str(number)).status_code == 201
+
+    refused = caller.post("/uploads", announced)
+
+    assert code_of(refused) == (409, "LIMIT_REACHED")
+    assert caller.post("/uploads", announced, idempotency_key="0").status_code == 201  # repeated
+    caller.delete(f"/uploads/{Attachment.objects.earliest('id').id}")
+    assert caller.post("/uploads", announced).status_code == 201
+
+
+def test_nothing_is_kept_of_the_names_of_an_erased_persons_files() -> None:
+    job_id = factories.job()
+    applicant, caller = person()
+    mine = factories.application(job_id, applicant)
+    named = {"job_id": str(job_id), "name": "zelda.pdf", "size_bytes": 1}
+    caller.post("/uploads", named, idempotency_key="loose")
+    body = form(job_id)
+    made = caller.post(
+        "/uploads", body, content_type=MULTIPART_CONTENT, idempotency_key="attached"
+    ).json()["id"]
+    Attachment.objects.filter(id=made).update(application=mine, expires_at=None)
+    assert IdempotencyRecord.objects.exclude(body=None).count() == 2
+
+    erase_person(applicant_id=applicant.id)
+
+    assert not IdempotencyRecord.objects.exclude(body=None).exists()
 
 
 def test_an_applicant_reads_the_bytes_of_their_own_file() -> None:

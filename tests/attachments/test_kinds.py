@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from struct import pack
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import pytest
 
@@ -13,6 +14,18 @@ from tests.support import documents
 from tests.support.documents import zipped
 
 _MACRO = b"application/vnd.ms-word.document.macroEnabled.main+xml"
+
+
+def damaged(method: int) -> bytes:
+    """A ZIP whose compressed bytes cannot be decompressed."""
+    made = io.BytesIO()
+    with ZipFile(made, "w", method) as archive:
+        archive.writestr("[Content_Types].xml", bytes(2_000))
+    content = bytearray(made.getvalue())
+    begin = 30 + len("[Content_Types].xml")
+    end = content.index(b"PK\x01\x02")
+    content[begin:end] = b"\xff" * (end - begin)
+    return bytes(content)
 
 
 def detect(content: bytes) -> str:
@@ -57,6 +70,7 @@ def test_text_in_utf_8_and_in_utf_16_with_its_mark_is_text(text: str) -> None:
         documents.DOC[:700],
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         b"\x89PNG\r\n\x1a\n",
+        *(damaged(method) for method in (ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA)),
     ],
 )
 def test_other_files_are_refused(content: bytes) -> None:

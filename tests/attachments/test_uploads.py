@@ -18,6 +18,7 @@ from pipeline.attachments import storage, uploads
 from pipeline.attachments.reads import read_attachments
 from pipeline.domain.errors import (
     ApplicationNotFound,
+    AttachmentAnswers,
     AttachmentsFixed,
     AttachmentsFull,
     AttachmentTooLarge,
@@ -138,6 +139,19 @@ def test_a_file_that_is_larger_than_it_said_is_refused(settings: Any, folder: Pa
         upload(factories.job(), size_bytes=2**16 + 1)
 
 
+def test_bytes_that_were_not_announced_count_against_the_quota(settings: Any, folder: Path) -> None:
+    settings.ATTACHMENT_BYTES_PER_COMPANY = 2 * len(PDF)
+    job_id = factories.job()
+    facts = {"company_id": factories.row_of(job_id).company_id, "job_id": job_id}
+    rows = [uploads.create(**facts, holder=MINE, name="a", size_bytes=1) for _ in range(3)]
+    uploads.receive(rows[0].id, holder=MINE, content=[PDF])
+
+    with pytest.raises(AttachmentsFull):
+        uploads.receive(rows[1].id, holder=MINE, content=[PDF])
+
+    assert len(objects_in(folder)) == 1
+
+
 def test_a_company_has_a_quota_that_counts_running_uploads(settings: Any) -> None:
     settings.ATTACHMENT_BYTES_PER_COMPANY = 2 * len(PDF)
     job_id = factories.job()
@@ -199,6 +213,16 @@ def test_files_change_only_while_the_application_waits_in_line() -> None:
         attach(seated, row)
     with pytest.raises(AttachmentsFixed):
         uploads.remove(row.id, application_id=seated.id)
+
+
+def test_a_file_that_answers_a_question_stays(waiting: Application) -> None:
+    row = upload(waiting.job_id)
+    uploads.attach_later(
+        [row.id], application_id=waiting.id, question_id=waiting.job_id, holder=bytes(row.holder)
+    )
+
+    with pytest.raises(AttachmentAnswers):
+        uploads.remove(row.id, application_id=waiting.id)
 
 
 def test_a_removed_file_is_gone_from_the_storage_and_listed(

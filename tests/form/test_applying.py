@@ -7,6 +7,8 @@ import hmac
 import json
 from contextlib import closing
 from threading import Thread
+from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -14,7 +16,8 @@ from django.db import connection
 from applicants.codes import Requester
 from applicants.people import find_or_create_person
 from jobs.models import Job
-from pipeline.domain.errors import FormChanged, RequirementNotMet
+from pipeline.attachments import uploads
+from pipeline.domain.errors import FileKindRefused, FormChanged, RequirementNotMet
 from pipeline.domain.states import ANSWERS
 from pipeline.form.answers import Filled, canonical_answers, digest_of, fill, read_latest
 from pipeline.form.questions import AnswersRefused, Kind
@@ -23,6 +26,7 @@ from pipeline.line.event_log import chained_hash
 from pipeline.maintenance import name_index
 from pipeline.models import (
     Application,
+    Attachment,
     Event,
     FormRefusals,
     FormVersion,
@@ -34,6 +38,7 @@ from pipeline.selectors.jobs import read_job, read_job_facts
 from pipeline.selectors.people import search_names
 from pipeline.services.joining import apply, apply_unverified, verify_applications
 from tests.support import factories
+from tests.support.documents import TXT
 from tests.support.forms import (
     FIVE,
     FIVE_ANSWERS,
@@ -46,6 +51,8 @@ from tests.support.forms import (
 from tests.support.invariants import assert_line_is_sound
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+HOLDER = uploads.holder_of("browser", "mine")
 
 
 def test_an_application_names_the_version_that_it_answered() -> None:
@@ -249,3 +256,42 @@ def test_a_search_finds_answers_to_searchable_questions_alone_until_they_are_era
     erase_person(applicant_id=person.id)
     assert found("greifs") == []
     assert not NameWord.objects.filter(word__startswith="greif").exists()
+
+
+def cv_form(**about: Any) -> tuple[UUID, UUID]:
+    """A job that wants a CV, and an upload of a text for it."""
+    job_id = job_with([question(Kind.FILE, "cv", label="CV", required=True, **about)])
+    row = uploads.add(
+        company_id=factories.row_of(job_id).company_id,
+        job_id=job_id,
+        holder=HOLDER,
+        name="cv.txt",
+        size_bytes=len(TXT),
+        content=[TXT],
+    )
+    return job_id, row.id
+
+
+@pytest.mark.usefixtures("attachment_folder")
+def test_a_file_of_a_kind_that_the_question_does_not_take_is_refused() -> None:
+    job_id, upload_id = cv_form(file_kinds=["PDF", "ODT"])
+    given = fill(read_job(job_id), {"cv": [str(upload_id)]}, holder=HOLDER)
+
+    with pytest.raises(FileKindRefused, match=r"“CV” takes files of these kinds: PDF, ODT\."):
+        factories.application(job_id, filled=given)
+
+    assert not Application.objects.filter(job_id=job_id).exists()
+    assert Attachment.objects.get(id=upload_id).application_id is None
+
+
+@pytest.mark.usefixtures("attachment_folder")
+def test_the_id_of_a_file_is_stored_in_one_form() -> None:
+    job_id, upload_id = cv_form(file_kinds=["TXT"], file_count=2)
+    spelled = [f"urn:uuid:{upload_id}", upload_id.hex.upper() + "-" * 1_000]
+
+    given = fill(read_job(job_id), {"cv": spelled}, holder=HOLDER)
+
+    made = factories.application(job_id, filled=given)
+    row = GivenAnswers.objects.get(application_id=made.id)
+    assert row.answers == {"cv": [str(upload_id)]}
+    assert Attachment.objects.get(id=upload_id).application_id == made.id

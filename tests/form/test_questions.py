@@ -36,6 +36,7 @@ TAKEN: list[tuple[Kind, dict[str, Any], Any, Any]] = [
     (Kind.FILE, {"file_count": 2}, ["a", "b"], ["a", "b"]),
     (Kind.SHORT_TEXT, {}, "", None),
     (Kind.CHOICES, {}, [], None),
+    (Kind.CHOICES, {"other": True}, ["\u200b "], None),
 ]
 REFUSED: list[tuple[Kind, dict[str, Any], Any]] = [
     (Kind.SHORT_TEXT, {}, "x" * 201),
@@ -141,6 +142,7 @@ def test_a_condition_is_met_by_some_answers_only(
         ({"kind": Kind.NUMBER, "label": "A", "minimum": 5, "maximum": 4}, "maximum"),
         ({"kind": Kind.NUMBER, "label": "A", "minimum": "x"}, "minimum"),
         ({"kind": Kind.FILE, "label": "A", "file_count": 6}, "file_count"),
+        ({"kind": Kind.FILE, "label": "A", "file_kinds": ["EXE"]}, "file_kinds"),
         ({"kind": Kind.YES_NO, "label": "A", "must": {"answer": True}}, "refusal"),
         ({"kind": Kind.YES_NO, "label": "A", "must": {"refusal": "No."}}, "must_answer"),
         ({"kind": Kind.NUMBER, "label": "A", "must": {"refusal": "No."}}, "must_minimum"),

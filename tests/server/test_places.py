@@ -68,7 +68,12 @@ def form(fields: list[tuple[str, str]], *, origin: str = "http://localhost") -> 
         (b"content-type", b"application/x-www-form-urlencoded"),
     ]
     scope = {"path": PAGE, "scheme": "http", "headers": headers}
-    return Attempt(scope, JOB, b"", urlencode(fields).encode())
+    return Attempt(scope, JOB, b"", as_browser(fields))
+
+
+def as_browser(fields: list[tuple[str, str]]) -> bytes:
+    """Fields as browsers encode them: an asterisk stays, and a tilde does not."""
+    return urlencode(fields, safe="*").replace("~", "%7E").encode()
 
 
 CAME_AT = 1_700_000_000_123_456_789
@@ -153,6 +158,38 @@ def test_only_a_form_of_this_site_is_kept() -> None:
     assert attempt().kept_fields() is None
     for origin in ("https://evil.example", "null", ""):
         assert form(FORM, origin=origin).kept_fields() is None
+
+
+def in_parts(fields: list[tuple[str, str]], *, file: bytes = b"") -> Attempt:
+    """An attempt by a page's form with a field for files; a browser sends it without one, too."""
+    parts = [f'Content-Disposition: form-data; name="{k}"\r\n\r\n{v}' for k, v in fields]
+    name = "cv.pdf" if file else ""
+    parts += [
+        f'Content-Disposition: form-data; name="cv"; filename="{name}"\r\n\r\n{file.decode()}'
+    ]
+    body = "".join(f"--edge\r\n{part}\r\n" for part in parts) + "--edge--\r\n"
+    headers = [
+        (b"host", b"localhost"),
+        (b"origin", b"http://localhost"),
+        (b"content-type", b"multipart/form-data; boundary=edge"),
+    ]
+    scope = {"path": PAGE, "scheme": "http", "headers": headers}
+    return Attempt(scope, JOB, b"", body.encode())
+
+
+def test_a_form_in_parts_is_kept_with_its_uploads_and_so_is_its_place() -> None:
+    fields = [*FORM, ("cv_id", "1"), ("cv_id", "2"), ("boat", "A ketch.\r\nMine, *~ours ü")]
+    first = in_parts(fields)
+
+    kept, token = first.kept_fields(), first.issue(CAME_AT)
+
+    assert kept == [*fields, ("cv", "")], "as Django reads it"
+    assert form([*kept, (FIELD, token)]).place() == CAME_AT
+    assert form([*kept[1:], (FIELD, token)]).place() is None
+
+
+def test_a_form_with_a_file_is_not_kept_because_a_page_cannot_send_it_again() -> None:
+    assert in_parts(FORM, file=b"%PDF-1.7").kept_fields() is None
 
 
 def test_a_token_takes_no_time_worth_naming() -> None:

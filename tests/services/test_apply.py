@@ -210,7 +210,7 @@ def test_in_one_batch_a_person_takes_over_what_a_stranger_has_just_made() -> Non
     job_id, person = factories.job(), factories.applicant()
     actor = factories.as_applicant(person.id)
     turns = [
-        Turn(Request(person.id, name, actor, verified, None, {}))
+        Turn(Request(person.id, name, actor, verified, None, {}, None))
         for name, verified in [("Total Idiot", False), ("Ana Li", True)]
     ]
 
@@ -231,7 +231,7 @@ def test_in_one_batch_a_returning_person_still_cools_down_when_another_gets_a_se
     withdraw(application_id=missed.id, actor=factories.owner_of(missed))
     other = factories.application(job_id, verified=False)
     turns = [
-        Turn(Request(each.applicant_id, "Ana", factories.owner_of(each), True, None, {}))
+        Turn(Request(each.applicant_id, "Ana", factories.owner_of(each), True, None, {}, None))
         for each in (missed, other)
     ]
 

@@ -134,7 +134,9 @@ def test_two_batches_with_the_same_ids_do_not_wait_for_each_other(
         by = factories.RECRUITER
         turns = [
             # Other people at each job, or their rows would be waited for.
-            Turn(Request(f"{uuid4()}@example.org", name, by, True, None, {"external_id": name}))
+            Turn(
+                Request(f"{uuid4()}@example.org", name, by, True, None, {"external_id": name}, None)
+            )
             for name in names
         ]
         module._apply_all(job_id, turns)

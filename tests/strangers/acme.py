@@ -191,8 +191,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     acme = acme or factories.company(name="Acme")
     home = acme.sandbox_of or acme
     owner = member_of(home, Role.OWNER, email=f"{MARKER}-owner@example.org")
-    key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
-    _request(key.id)
+    key = _key(acme)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = _people()
     first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
@@ -206,8 +205,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
-    draft = factories.job(company_id=acme.id, open_now=False)
-    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    draft = _draft(acme)
     dead = background_tasks.dead(acme)
     running = background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
@@ -281,9 +279,17 @@ def _decision(job: Any, owner: Any) -> PendingDecision:
     )
 
 
-def _request(key_id: Any) -> None:
+def _draft(acme: Company) -> Any:
+    draft = factories.job(company_id=acme.id, open_now=False)
+    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    return draft
+
+
+def _key(acme: Company) -> Any:
+    """Create a key that has made a request."""
+    key, _ = keys.create(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
     RequestRecord.objects.create(
-        key_id=key_id,
+        key_id=key.id,
         is_portal=False,
         at="2026-01-01T00:00:00Z",
         method="GET",
@@ -293,6 +299,7 @@ def _request(key_id: Any) -> None:
         request_id=MARKER,
         duration_ms=1,
     )
+    return key
 
 
 def _file(acme: Company, job: Any) -> StoredFile:

@@ -33,7 +33,7 @@ DESCRIPTIONS = {
     "answers": "Answers to the job's questions, by their keys.",
     "choices": "The options.",
     "file_count": "How many files an answer can have.",
-    "file_kinds": "The kinds of files that are taken, of PDF, DOC, DOCX, ODT, RTF, TXT, JPEG and PNG; empty for all.",
+    "file_kinds": "The kinds of files that are taken; empty for all.",
     "form_version": "The version of the job's form; 0: it asks nothing.",
     "further_questions": "Questions that the company asked in review, the last one first.",
     "given_at": "When they were given.",

@@ -190,7 +190,7 @@ class Uploads(Endpoint):
         status=201,
         takes=(AnnouncedUploadIn,),
         bodies={FORM: _FORM_BODY},
-        refuses=(FILES_FULL, FILE_NOT_ACCEPTED),
+        refuses=(FILES_FULL, FILE_NOT_ACCEPTED, LIMIT_REACHED),
         headers=("Location",),
         about="A form brings the file at once. After JSON, send the bytes with"
         " `PUT /uploads/{upload_id}/content`. An upload that no application takes within an hour"
@@ -211,6 +211,7 @@ class Uploads(Endpoint):
             "holder": holder_of_caller(caller),
             "question_id": given["question_id"],
             "upload_id": idempotent_row_id(request),
+            "most_loose": uploads.MOST_LOOSE if isinstance(caller, PersonCaller) else None,
         }
         if file := given.get("file"):
             content, size = file.chunks(), file.size

@@ -9,6 +9,7 @@ from uuid import UUID
 from jobs.models import Job
 from pipeline.form.answers import Filled, fill
 from pipeline.form.questions import Kind, Question, build_question
+from pipeline.form.versions import questions_of
 
 
 def _question(kind: Kind, key: str, label: str, **more: Any) -> Question:
@@ -81,4 +82,5 @@ def fill_for(job_id: UUID, name: str) -> Filled | None:
     }
     if chance.random() < 0.8:
         given["boat"] = chance.choice(BOATS)
-    return fill(job, given)
+    asked = {each.key for each in questions_of(job_id, job.form_version)}
+    return fill(job, {key: answer for key, answer in given.items() if key in asked})

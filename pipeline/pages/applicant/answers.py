@@ -17,7 +17,7 @@ from jobs.models import Job, JobStatus
 from pipeline.domain.errors import FormChanged, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.form import later
-from pipeline.form.answers import read_given, show
+from pipeline.form.answers import read_given, show, show_answers
 from pipeline.models import Application, ApplicationRow, GivenAnswers
 from pipeline.pages.access import for_signed_in_applicants, own_application
 from pipeline.pages.answer_forms import add_questions, answers_in
@@ -31,12 +31,19 @@ def read_context(card: ApplicationCard, job: Job) -> dict[str, Any]:
     """Return what the page of an application shows of its answers, in two queries."""
     application = card.seen.application
     rows = read_given(application.id)
-    found = later.open_question(application.id)
+    further = later.read_further(application.id)
+    asked = next((row for row in further if row.is_open), None)
+    questions = [(row, later.question_in(row)) for row in further if row.answered_at]
     return {
         "answered": show(job.id, rows[0]) if rows else None,
         "may_change_answers": _may_change(application, job),
-        "asked": found[0] if found else None,
-        "is_overdue": bool(found and found[0].is_overdue(card.seen.now)),
+        "asked": asked,
+        "is_overdue": bool(asked and asked.is_overdue(card.seen.now)),
+        "further_answers": [
+            answer
+            for row, question in questions
+            for answer in show_answers([question], {question.key: row.answer})
+        ],
     }
 
 

@@ -17,12 +17,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
-from pipeline.attachments.reads import attachments_cache_tag, read_attachments
+from pipeline.attachments.reads import read_attachments
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
+from pipeline.models import Application, ApplicationRow
 from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
 from pipeline.pages.applicant import answers, application_card
@@ -73,34 +74,24 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     seen = read_application(application_id)
     card, plans = ApplicationCard.of(seen, job), read_seat_plans(job.id)
     contests = read_application_contests(application_id)
-    files = read_attachments(application_id)
     may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
     review = seen.review_age
 
     def my_application_context() -> dict[str, Any]:
-        moved = last_position_change(seen.application)
-        events = my_last_events(seen.application.id, most=LAST_EVENTS)
-        kinds = {event.seq: event.event for event in events.rows}
         return {
             "card": application_card.add_prospects([card])[0],
             "review": review,
             "aim": review and describe_target(review.target_seconds, works=review.works),
             "picture": _draw_line(card),
-            "moved": moved,
-            "why_moved": explain_moved_position(moved) if moved else "",
-            "lines": [
-                timeline_entry(event, cause=kinds.get(event.cause_seq or 0))
-                for event in events.rows
-            ],
-            "more_lines": events.more,
+            **_read_history(seen.application),
             "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             **answers.read_context(card, job),
-            "files": files,
+            "files": read_attachments(application_id),
             "may_change_files": may_change_files,
             "files_form": FilesForm(request, job) if may_change_files else None,
             "head_seq": job.seq,
@@ -116,11 +107,26 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
-            f" {attachments_cache_tag(files)} {may_change_files}"
+            f" {may_change_files}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],
     )
+
+
+def _read_history(application: Application | ApplicationRow) -> dict[str, Any]:
+    """Return the last events of an application, and why its position has changed."""
+    moved = last_position_change(application)
+    events = my_last_events(application.id, most=LAST_EVENTS)
+    kinds = {event.seq: event.event for event in events.rows}
+    return {
+        "moved": moved,
+        "why_moved": explain_moved_position(moved) if moved else "",
+        "lines": [
+            timeline_entry(event, cause=kinds.get(event.cause_seq or 0)) for event in events.rows
+        ],
+        "more_lines": events.more,
+    }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

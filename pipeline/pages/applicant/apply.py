@@ -23,6 +23,7 @@ from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
     DrawFull,
+    FileKindRefused,
     FormChanged,
     JobNotOpen,
     LineError,
@@ -35,10 +36,9 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.form.answers import Filled, fill
-from pipeline.form.questions import AnswersRefused
 from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, current_member, public_job
-from pipeline.pages.answer_forms import PREFIX, answers_in, copy_errors
+from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.attachments import holder_of_browser
@@ -80,7 +80,7 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         filled = _fill(request, job, form)
         facts = read_job_facts(job.id)
         apply_unverified(job=facts, name=name, email=address, requester=requester, filled=filled)
-    except (AnswersRefused, FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
+    except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, explain_refusal(error))
@@ -96,7 +96,14 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 
 
 # Files that cannot be attached any more, for example after an hour.
-OF_UPLOADS = (UploadExpired, UploadNotFound, UploadNotReady, UploadRefused, TooManyAttachments)
+OF_UPLOADS = (
+    UploadExpired,
+    UploadNotFound,
+    UploadNotReady,
+    UploadRefused,
+    FileKindRefused,
+    TooManyAttachments,
+)
 CHANGED = gettext_lazy(
     "The company has changed its questions since you opened this page. Check your answers to the"
     " questions as they are now, and send them again. Nothing that you typed is lost."
@@ -110,13 +117,13 @@ def shown_version(request: HttpRequest) -> int:
 
 
 def _fill(request: HttpRequest, job: Job, form: forms.Form) -> Filled | None:
-    """Return the answers of a valid form. Raises AnswersRefused, FormChanged, RequirementNotMet."""
+    """Return the answers of a valid form. Raises FormChanged, RequirementNotMet."""
     holder = holder_of_browser(request) if job.form_version else b""
     return fill(job, answers_in(form), number=shown_version(request), holder=holder)
 
 
 def _show_refused_answers(
-    request: HttpRequest, job: Job, form: forms.Form, error: LineError | AnswersRefused
+    request: HttpRequest, job: Job, form: forms.Form, error: LineError
 ) -> HttpResponse:
     """Show the form again with what was typed, and the questions as they are now."""
     if isinstance(error, FormChanged):
@@ -126,8 +133,6 @@ def _show_refused_answers(
         form.add_error(None, str(CHANGED))
     elif isinstance(error, RequirementNotMet):
         form.add_error(f"{PREFIX}{error.facts['question']}", str(error))
-    elif isinstance(error, AnswersRefused):
-        copy_errors(form, error.wrong)
     else:
         form.add_error(None, str(error))
     return openings.render_page(request, job, form, status=422)
@@ -145,7 +150,7 @@ def _submit_signed_in(
         created = join_line(
             job_id=job.id, applicant_id=person.id, name=name, actor=actor, filled=filled
         )
-    except (AnswersRefused, FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
+    except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except AlreadyApplied:
         messages.info(request, "You have already applied to this job. This is your application.")

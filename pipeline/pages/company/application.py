@@ -1,4 +1,4 @@
-"""Page of one application, and the page that gives back a place lost by a missed deadline."""
+"""Page of one application with its decision, and the page that gives back a lost place."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
+from pipeline.attachments.kinds import BY_CONTENT_TYPE, PDF
 from pipeline.attachments.reads import attachments_cache_tag, read_attachments
+from pipeline.domain.errors import LastPosition, PositionsFilled
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import ReinstatementReason
 from pipeline.line.misses import has_just_missed, read_last_miss
 from pipeline.line.removed_logs import removal_time
-from pipeline.models import DecisionNote, PendingDecision
+from pipeline.models import Attachment, DecisionNote, PendingDecision
 from pipeline.notifications.companies import repeat_email
 from pipeline.pages import event_rows
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences, decisions, further_question
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decisions import possible_outcomes
-from pipeline.pages.company.forms import ReinstatementForm
+from pipeline.pages.company.forms import DecisionForm, ReinstatementForm
 from pipeline.pages.company.review import score_context
-from pipeline.pages.error_messages import attempt
-from pipeline.pages.live_page import live_page
+from pipeline.pages.error_messages import attempt, explain_refusal
+from pipeline.pages.live_page import FRESH_ID, live_page
 from pipeline.selectors.applications import SeenApplication, find_position, read_application
 from pipeline.selectors.emails import ShownEmail, emails_cache_tag, read_newest_emails
 from pipeline.selectors.jobs import read_job
@@ -53,34 +55,112 @@ RUNNING = {
     "is_deferring": "not_before",
     "is_accepting": "accept_until",
 }
+# How files are shown that the viewer on this page opens; others have a page of their own.
+VIEWED = {"pages", "picture"}
 
 
 @for_members()
 def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show one application; the page keeps itself up to date."""
-    member, seen = received_application(request, application_id)
+    return _show(request, *received_application(request, application_id))
+
+
+@for_members(Action.DECIDE)
+def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show the same page with the focus on the decision; on POST, decide."""
+    member, seen = received_application(request, application_id, Action.DECIDE)
+    if not possible_outcomes(seen) or find_pending_decision(application_id):
+        return redirect("application", application_id=application_id)
+    if request.method != "POST":
+        return _show(request, member, seen)
+    form, job = DecisionForm(request.POST), read_job(seen.application.job_id)
+    asked = decisions.read_decision(member, seen, job, form)
+    is_kept = request.POST.get("promised", asked["promise"]) == asked["promise"]
+    if form.is_valid() and is_kept:
+        neighbours = find_neighbours(seen.application)
+        try:
+            return decisions.decide_one(request, member, seen, job, form.cleaned_data, neighbours)
+        except (LastPosition, PositionsFilled) as error:
+            form.add_error(None, explain_refusal(error))
+    if not is_kept:
+        form.add_error(None, consequences.MOVED_ON)
+    return _show(request, member, seen, form)
+
+
+def _show(
+    request: HttpRequest, member: Member, seen: SeenApplication, form: DecisionForm | None = None
+) -> HttpResponse:
+    """Show the page; with a form that was refused, it stays as it is until it is sent again."""
+    application_id = seen.application.id
     job, emails = read_job(seen.application.job_id), read_newest_emails(application_id)
     decision = find_pending_decision(application_id)
+    notices = decisions.read_notices(job.id, member)
     kept = read_annotations([application_id])[application_id]
     contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
     scores = read_scorecards(seen.application, member.user.id)
     is_open = seen.review_since is not None and decision is None
     age = seen.review_age and (seen.review_age.is_overdue, seen.review_age.age_seconds // 600)
+
+    def build() -> dict[str, Any]:
+        return (
+            _context(request, member, seen, job, emails, kept, contests)
+            | notices
+            | score_context(member, scores, is_open=is_open)
+            | _read_files(request, files)
+            | _read_decision(request, member, seen, job, decision, form)
+        )
+
+    if form:
+        context = build() | {FRESH_ID: decisions.sent_id(request)}
+        return render(request, "company/application.html", context, status=422)
+    told = [
+        (each.of.id, each.of.waiting, each.of.is_open, each.is_due) for each in notices["decisions"]
+    ]
     return live_page(
         request,
         "company/application.html",
         "company/_application.html",
-        build=lambda: (
-            _context(request, member, seen, job, emails, decision, kept, contests)
-            | score_context(member, scores, is_open=is_open)
-            | {"files": files}
-        ),
+        build=build,
         # Marks are hidden from some members and shown to others, so the page is each one's own.
         tag=f"{member.user.id}{scores.stamp}{is_open}{age} {job.seq}"
-        f"-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
+        f"-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}-{told}"
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}-{attachments_cache_tag(files)}",
         jobs=[job.id],
     )
+
+
+def _read_decision(
+    request: HttpRequest,
+    member: Member,
+    seen: SeenApplication,
+    job: Job,
+    decision: PendingDecision | None,
+    form: DecisionForm | None,
+) -> dict[str, Any]:
+    if decision or not member.may(Action.DECIDE) or not possible_outcomes(seen):
+        return {}
+    asked = form or DecisionForm(initial={"reason": request.GET.get(decisions.REASON, "")})
+    return decisions.read_decision(member, seen, job, asked) | {
+        "comes_to_decide": request.path.endswith("/decide/")
+    }
+
+
+def _read_files(request: HttpRequest, files: list[Attachment]) -> dict[str, Any]:
+    """Return the files as context, and the one that the viewer shows: chosen, else the first."""
+    viewed = [
+        each
+        for each in files
+        if each.is_visible and BY_CONTENT_TYPE[each.content_type].shown_as in VIEWED
+    ]
+    chosen = [each for each in viewed if str(each.id) == request.GET.get("file")]
+    file = next(iter(chosen or viewed), None)
+    return {
+        "files": files,
+        "viewed": viewed,
+        "file": file,
+        "kind": file and BY_CONTENT_TYPE[file.content_type],
+        "has_pages": any(each.content_type == PDF.content_type for each in files),
+    }
 
 
 @require_POST
@@ -103,7 +183,6 @@ def _context(
     seen: SeenApplication,
     job: Job,
     emails: list[ShownEmail],
-    decision: PendingDecision | None,
     kept: Annotations,
     contests: list[ShownContest],
 ) -> dict[str, Any]:
@@ -124,8 +203,6 @@ def _context(
             name: bool((end := getattr(seen.application, column)) and end > seen.now)
             for name, column in RUNNING.items()
         },
-        "may_decide": member.may(Action.DECIDE) and not decision and bool(possible_outcomes(seen)),
-        **(decisions.read_notices(job.id, member, only=decision.id) if decision else {}),
         "may_reinstate": member.may(Action.REINSTATE) and is_reinstatement_offered(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),
@@ -134,7 +211,7 @@ def _context(
         "may_annotate": may_annotate,
         "members": possible_annotation_assignees(job.company_id) if may_annotate else [],
         "known_tags": read_job_tags(job.id) if may_annotate else [],
-        "note_form": NoteForm(),
+        "note_form": NoteForm(auto_id="new-%s"),  # the decision has a note, too
         "emails": emails,
         "may_send_again": member.may(Action.DECIDE),
         "events": event_rows.describe_person(page.rows),

@@ -28,7 +28,6 @@ from pipeline.pages.access import (
     Member,
     for_members,
     own_job,
-    received_application,
     require_permission,
 )
 from pipeline.pages.company import consequences
@@ -45,8 +44,6 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.review import (
     Neighbours,
     ShownPendingDecision,
-    find_neighbours,
-    find_pending_decision,
     pending_application_ids,
     pending_decision_items,
     read_pending_decision,
@@ -89,12 +86,9 @@ class DecisionNotice:
         return self.of.due_at <= self.of.now
 
 
-def read_notices(job_id: UUID, member: Member, *, only: UUID | None = None) -> dict[str, Any]:
-    """Return the notices of a job as template context, and the people whom a decision awaits.
-
-    `only` is the one decision to show.
-    """
-    found = shown_pending_decisions(job_id, only=only)
+def read_notices(job_id: UUID, member: Member) -> dict[str, Any]:
+    """Return the notices of a job as template context, and the people whom a decision awaits."""
+    found = shown_pending_decisions(job_id)
     return {
         "decisions": [DecisionNotice(each) for each in found],
         "awaited": pending_application_ids(job_id) if found else set(),
@@ -152,6 +146,18 @@ class DecisionChoice:
         return DECISION_WORDS[self.outcome].meaning
 
     @property
+    def is_explained(self) -> bool:
+        """Tell whether the button alone does not say what the decision means."""
+        return self.close_job is not None or self.outcome is Outcome.REMOVED
+
+    @property
+    def key(self) -> str:
+        """Return the key that leads to the button."""
+        if self.close_job is False:
+            return ""
+        return {Outcome.HIRED: "h", Outcome.REJECTED: "r"}.get(self.outcome, "")
+
+    @property
     def tone(self) -> str:
         """Return the class of the button."""
         if self.close_job is False:
@@ -182,7 +188,7 @@ def _offer_choices(
 
 
 def _describe_positions(job: Job, left: int | None, hired: int) -> str:
-    """Say that hiring so many people fills the last position, or is too many."""
+    """Say that hiring this number of people fills the last position, or is too many."""
     if left is None or hired < left:
         return ""
     if hired > left and not left:
@@ -198,48 +204,25 @@ def _describe_positions(job: Job, left: int | None, hired: int) -> str:
     return ngettext("This fills the last position.", "This fills the last positions.", hired)
 
 
-@for_members(Action.DECIDE)
-def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
-    """Show the possible decisions with their consequences; on POST, decide."""
-    member, seen = received_application(request, application_id, Action.DECIDE)
-    job = read_job(seen.application.job_id)
+def read_decision(
+    member: Member, seen: SeenApplication, job: Job, form: DecisionForm
+) -> dict[str, Any]:
+    """Return the form of a decision on an application, with its consequence, as context."""
     possible = possible_outcomes(seen)
-    if not possible or find_pending_decision(application_id):
-        return redirect("application", application_id=application_id)
-    form = DecisionForm(request.POST or None, initial={"reason": request.GET.get(REASON, "")})
+    name = isolated(seen.application.name or seen.address or "this person")
+    left = decisions.count_positions_left(job) if Outcome.HIRED in possible else None
     consequence = _describe_consequence(seen, job)
     # When the button is pressed, only the consequence for the seat must still be the same. The
     # number of people waiting behind changes all the time, and no decision depends on it.
     holds_seat = Status(seen.application.status).holds_seat
-    promise = consequence if holds_seat else Status.WAITLIST.value
-    is_kept = request.POST.get("promised", promise) == promise
-    neighbours = find_neighbours(seen.application)
-    if form.is_valid() and is_kept:
-        try:
-            return _decide(request, member, seen, job, form.cleaned_data, neighbours)
-        except (LastPosition, PositionsFilled) as error:
-            form.add_error(None, explain_refusal(error))
-    if not is_kept:
-        form.add_error(None, consequences.MOVED_ON)
-    name = isolated(seen.application.name or seen.address or "this person")
-    left = decisions.count_positions_left(job) if Outcome.HIRED in possible else None
-    context = {
-        "seen": seen,
-        "application": seen.application,
-        "job": job,
-        "tab": "board",
+    return {
         "form": form,
-        "decision_id": sent_id(request),
         "undo_seconds": settings.DECISION_UNDO_SECONDS,
-        "comes_from_decision": REASON in request.GET,
-        "neighbours": neighbours,
-        "promise": promise,
+        "promise": consequence if holds_seat else Status.WAITLIST.value,
         "consequence": consequence,
         "choices": _offer_choices(member, job, possible, name, left, 1),
         "positions": _describe_positions(job, left, 1),
-        **read_notices(job.id, member),
     }
-    return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
 
 def possible_outcomes(seen: SeenApplication) -> list[Outcome]:
@@ -270,7 +253,7 @@ def _describe_consequence(seen: SeenApplication, job: Job) -> str:
     return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
-def _decide(
+def decide_one(
     request: HttpRequest,
     member: Member,
     seen: SeenApplication,
@@ -278,6 +261,7 @@ def _decide(
     given: dict[str, Any],
     neighbours: Neighbours,
 ) -> HttpResponse:
+    """Make the decision of a valid form, and lead on. Raises LastPosition, PositionsFilled."""
     decision = make(request, member, job.id, [seen.application.id], given)
     if refused := _undecided_reason(pending_decision_items(decision.id), seen.application.id):
         messages.error(request, f"Nothing was decided: {refused}.")

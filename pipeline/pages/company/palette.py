@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
@@ -44,7 +45,17 @@ SHORTCUTS = (
     ("g p", "Go to the people"),
     ("g w", "Go to the background work"),
     ("c", "Create a job, if your role allows it"),
-    ("j, k", "Next and previous person in a list, or on the page of a decision"),
+    ("j, k", "Next and previous person in a list, or on the page of an application"),
+    (
+        "h, r",
+        gettext_lazy(
+            "On the page of an application: go to Hire or Reject, and press Enter to decide"
+        ),
+    ),
+    (
+        "s, n",
+        gettext_lazy("On the page of an application: go to your first score, or to a new note"),
+    ),
     ("x", "Tick the person in the list that has the focus"),
     ("?", "Show this page"),
 )

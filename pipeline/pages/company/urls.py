@@ -127,7 +127,7 @@ urlpatterns = [
     ),
     path(
         "company/applications/<uuid:application_id>/decide/",
-        decisions.decide,
+        application.decide,
         name="decide",
     ),
     path(

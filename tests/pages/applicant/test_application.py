@@ -180,8 +180,8 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
     client, seq = owner_signed_in(last), factories.row_of(job).seq
 
     # session, person, application, job, emails, the application again; why it moved, the forecast,
-    # its events
-    with django_assert_num_queries(12):
+    # its events, its answers and an open question
+    with django_assert_num_queries(14):
         page = client.get(mine(last))
     etag = client.get(mine(last), {"fragment": "1"})["ETag"]
     with django_assert_num_queries(8):
