@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from struct import Struct
 from typing import IO
@@ -41,8 +41,15 @@ PNG = Kind("PNG", "image/png", "png", "picture")
 ALL = (PDF, DOC, DOCX, ODT, RTF, TXT, JPEG, PNG)
 NAMES = tuple(kind.name for kind in ALL)
 BY_CONTENT_TYPE = {kind.content_type: kind for kind in ALL}
-# For the attribute `accept` of file inputs: a hint for browsers, which checks nothing.
-ACCEPTED = ",".join([*(f".{kind.ending}" for kind in ALL), ".jpeg", "image/jpeg", "image/png"])
+
+
+def accepted(names: Collection[str] = ()) -> str:
+    """Return `accept` of a file input, for these kinds or all: a hint, which checks nothing."""
+    taken = [kind for kind in ALL if not names or kind.name in names]
+    pictures = [kind.content_type for kind in taken if kind.shown_as == "picture"]
+    more = [".jpeg"] if JPEG in taken else []
+    return ",".join([*(f".{kind.ending}" for kind in taken), *more, *pictures])
+
 
 _BEGINNINGS = (
     (b"%PDF-", PDF),

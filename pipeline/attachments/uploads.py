@@ -371,8 +371,14 @@ def _locked_application(application_id: UUID) -> Application:
 
 
 def forget_of_applications(application_ids: Collection[UUID]) -> None:
-    """Remove all attachments of applications, inside the caller's transaction."""
-    forget(Attachment.objects.filter(application_id__in=application_ids))
+    """Remove all attachments of applications, inside the caller's transaction.
+
+    Also what the same browsers uploaded and no application took: a form that was begun and left.
+    """
+    attached = Attachment.objects.filter(application_id__in=application_ids)
+    uploaded = attached.values_list("holder", "company_id")
+    browsers = {bytes(holder) for holder, by in uploaded if holder != holder_of("company", by)}
+    forget(attached | Attachment.objects.filter(holder__in=browsers, application=None))
 
 
 def forget_of_person(applicant_id: UUID) -> None:

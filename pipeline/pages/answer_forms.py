@@ -55,7 +55,12 @@ class _ChoiceWidget(forms.RadioSelect):
         self, name: str, value: list[str], attrs: dict[str, Any] | None = None
     ) -> list[Any]:
         """Return the choices, with "other" ticked if there is an answer of the person's own."""
-        return super().optgroups(name, [OTHER if self._is_own(each) else each for each in value])
+        shown = [OTHER if self._is_own(each) else each for each in value]
+        return super().optgroups(name, shown, attrs)
+
+    def use_required_attribute(self, initial: Any) -> bool:
+        """Return False beside an answer of one's own, which can stand alone."""
+        return not self.has_other and super().use_required_attribute(initial)
 
     def render_other(self, name: str, value: Any) -> SafeString:
         """Return the field for an answer of one's own; nothing if there is none."""
@@ -117,6 +122,7 @@ class FilesField(AttachmentsField):
             job,
             question_id=question_id_of(job.id, question.key),
             most=question.file_count,
+            file_kinds=question.file_kinds,
             label=question.label,
             help_text=question.help,
             required=question.required,

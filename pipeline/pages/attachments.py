@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
@@ -94,7 +94,8 @@ class AttachmentsInput(forms.Widget):
         context = {
             "name": name,
             "attrs": self.build_attrs(self.attrs, attrs),
-            "accept": kinds.ACCEPTED,
+            "accept": kinds.accepted(field.file_kinds),
+            "file_kinds": ", ".join(field.file_kinds),
             "most": field.most,
             "megabytes": settings.ATTACHMENT_BYTES // 2**20,
             "uploads": field.find_uploads(ids),
@@ -120,11 +121,13 @@ class AttachmentsField(forms.Field):
         *,
         question_id: UUID | None = None,
         most: int | None = None,
+        file_kinds: Sequence[str] = (),
         **named: Any,
     ) -> None:
         named.setdefault("label", gettext_lazy("CV and other files"))
         super().__init__(**named)
         self.request, self.job, self.question_id = request, job, question_id
+        self.file_kinds = file_kinds
         self.most = min(most or settings.ATTACHMENTS_PER_APPLICATION, _limit())
         self._uploaded: dict[int, UUID] = {}
         self.widget.field = self
@@ -152,8 +155,14 @@ class AttachmentsField(forms.Field):
         ids = [row.id for row in self.find_uploads(value.ids)] if value else []
         if self.required and not ids and not files:
             raise ValidationError(_("Choose a file."), code="required")
+        if self.most == 1 and files:
+            ids = []  # one chosen later replaces it
         if len(ids) + len(files) > self.most:
-            why = _("You can send %(most)s files here. Remove one.")
+            why = ngettext(
+                "You can send one file here. Remove the others.",
+                "You can send at most %(most)s files here. Remove the others.",
+                self.most,
+            )
             raise ValidationError(why, code="too_many", params={"most": self.most})
         for file in files:
             if id(file) not in self._uploaded:

@@ -47,6 +47,16 @@ function addRemoveButton(box, row, id, name) {
   row.append(" ", button);
 }
 
+// The page came with rows of files that are uploaded already, each with a box to untick.
+for (const box of document.querySelectorAll("[data-uploads]")) {
+  for (const row of box.querySelectorAll("li")) {
+    const kept = row.querySelector("[type=checkbox]");
+    kept.type = "hidden";
+    row.dataset.uploaded = "";
+    addRemoveButton(box, row, kept.value, row.dataset.name);
+  }
+}
+
 async function upload(box, file) {
   const form = box.closest("form"), state = box.querySelector("[data-upload-state]");
   const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
@@ -60,8 +70,10 @@ async function upload(box, file) {
   if (!isDone) {
     row.remove();
     state.textContent = `${file.name}: ${answer?.detail ?? box.dataset.failed}`;
+    state.classList.add("error");
     return;
   }
+  if (box.dataset.most === "1") for (const other of box.querySelectorAll("li")) if (other !== row) other.remove();
   const id = document.createElement("input");
   Object.assign(id, { type: "hidden", name: `${box.dataset.name}_id`, value: answer.id });
   row.prepend(id);

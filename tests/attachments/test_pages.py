@@ -11,13 +11,17 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from applicants.models import Applicant
 from jobs.models import Company, Role
 from pipeline.attachments import storage, uploads
+from pipeline.form.questions import Kind
 from pipeline.models import Application, Attachment
+from pipeline.privacy.erase import erase_person
 from tests.support import documents, factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
 from tests.support.documents import PDF, PNG, TXT, objects_in
+from tests.support.forms import job_with, question
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,7 +79,7 @@ def test_too_many_files_and_wrong_kinds_are_explained(waiting: Application) -> N
         "svg.pdf: This kind of file is not accepted"
         in add(browser, waiting, chosen(b"<svg>", "svg.pdf")).text
     )
-    assert "You can send 5 files here" in add(browser, waiting, *[chosen()] * 6).text
+    assert "You can send at most 5 files here" in add(browser, waiting, *[chosen()] * 6).text
     assert "Choose a file." in add(browser, waiting).text
     assert not files_of(waiting)
 
@@ -108,6 +112,30 @@ def test_a_visitor_uploads_and_removes_before_applying(folder: Path) -> None:
 
     assert not Attachment.objects.exists()
     assert not objects_in(folder)
+
+
+def test_erasure_removes_what_the_same_browser_uploaded_and_left(folder: Path) -> None:
+    form = question(Kind.FILE, "cv", label="CV")
+    job_id, browser = job_with([form]), Client()
+    upload_at_once(browser, job_id)
+    sent = {"name": "Ann", "email": "ann@example.org", "form_version": 1, "q_cv": chosen()}
+    browser.post(f"/jobs/{job_id}/apply/", sent)
+    company = factories.row_of(job_id).company_id
+    for holder in (uploads.holder_of("company", company), uploads.holder_of("browser", "another")):
+        uploads.add(
+            company_id=company,
+            job_id=job_id,
+            holder=holder,
+            name="cv.pdf",
+            size_bytes=len(PDF),
+            content=[PDF],
+        )
+    assert Attachment.objects.count() == 4
+
+    erase_person(applicant_id=Applicant.objects.get(email="ann@example.org").id)
+    storage.remove_due()
+
+    assert Attachment.objects.count() == len(objects_in(folder)) == 2
 
 
 def test_a_refused_upload_says_why(settings: Any) -> None:

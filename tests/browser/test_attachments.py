@@ -10,12 +10,14 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Role
 from pipeline.attachments import uploads
+from pipeline.form.questions import Kind
 from pipeline.models import Application, Attachment
 from tests.browser.helpers import axe, no_sideways_scroll, sign_in_applicant, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 from tests.support import documents
 from tests.support.accounts import member_of
+from tests.support.forms import job_with, must_have_licence, question
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +72,30 @@ def test_a_refused_file_is_explained_at_once(
         page.get_by_text(re.compile("cv.pdf: This kind of file is not accepted"))
     ).to_be_visible()
     expect(page.locator("[data-uploaded]")).to_have_count(0)
+
+
+def test_the_file_of_a_refused_form_can_be_removed(
+    browser_page: OpenPage, world: World, tmp_path: Path, expected_problems: list[str]
+) -> None:
+    expected_problems.append("422")
+    needed = question(Kind.FILE, "cv", label="CV", required=True)
+    job_id = job_with([needed, must_have_licence()])
+    page = browser_page("phone")
+    page.goto(f"/jobs/{job_id}/")
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_label("Email address").fill("ann@example.org")
+    page.get_by_label("CV").set_input_files(save(tmp_path, "PDF"))
+    page.get_by_text("No", exact=True).click()  # the word, not its box
+    page.get_by_role("button", name="Apply to").click()
+    expect(page.get_by_role("radio", name="No")).to_be_checked()
+
+    page.get_by_role("button", name="Remove: cv.pdf").click()
+    expect(page.locator("[data-uploaded]")).to_have_count(0)
+    for name in ("PDF", "PNG"):
+        page.get_by_label("CV").set_input_files(save(tmp_path, name))
+
+    expect(page.locator("[data-uploaded]")).to_have_count(1)
+    expect(page.get_by_role("button", name="Remove: cv.png")).to_be_visible()
 
 
 def attached(application: Application, name: str) -> Attachment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pipeline.services.jobs import keep_template
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
-from tests.support.documents import PDF
+from tests.support.documents import PDF, TXT
 from tests.support.documents import attachment_folder as attachment_folder
 from tests.support.forms import (
     FIVE,
@@ -55,6 +56,15 @@ def folder(attachment_folder: Path) -> Path:
 
 def member(company: Company, role: Role = Role.RECRUITER) -> Client:
     return browser_of(member_of(company, role))
+
+
+def text(page: Any) -> str:
+    content: str = page.content.decode()
+    return content
+
+
+def _pdf(name: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, PDF)
 
 
 def act(browser: Client, job_id: Any, what: str, **more: Any) -> Any:
@@ -253,6 +263,58 @@ def test_a_file_answers_a_question_and_comes_with_the_application() -> None:
     file = Attachment.objects.get(application=application)
     assert GivenAnswers.objects.get().answers == {"cv": [str(file.id)]}
     assert file.question_id is not None
+
+
+@pytest.mark.parametrize("kind", [Kind.YES_NO, Kind.CHOICE, Kind.CHOICES])
+def test_the_words_beside_a_choice_belong_to_its_box(visitor: Client, kind: Kind) -> None:
+    job_id = job_with([question(kind, "choice")])
+
+    content = visitor.get(f"/jobs/{job_id}/").content.decode()
+
+    ids = re.findall(r'<input type="(?:radio|checkbox)" name="q_choice"[^>]* id="([^"]+)"', content)
+    assert len(ids) == len(set(ids)) == (2 if kind is Kind.YES_NO else 3)
+    assert re.findall(r'<label class="choice" for="([^"]*)"', content) == ids
+
+
+def test_a_file_of_a_refused_form_can_be_left_out_or_replaced(visitor: Client) -> None:
+    files = question(Kind.FILE, "papers", label="Papers", file_count=2)
+    needed = question(Kind.FILE, "cv", label="CV", required=True)
+    job_id = job_with([needed, files, must_have_licence()])
+    address, no = f"/jobs/{job_id}/apply/", ANN | {"q_licence": "false", "form_version": 1}
+
+    page = visitor.post(address, no | {"q_cv": _pdf("old.pdf"), "q_papers": _pdf("other.pdf")})
+    box = r'<input type="checkbox" name="q_(\w+)_id" value="([^"]+)" checked>'
+    kept = re.findall(box, text(page))
+    again = {"q_cv_id": dict(kept)["cv"], "q_cv": _pdf("new.pdf"), "q_licence": "true"}
+    visitor.post(address, no | again)
+
+    assert [key for key, _id in kept] == ["cv", "papers"]
+    assert [file.name for file in Attachment.objects.exclude(application=None)] == ["new.pdf"]
+
+
+def test_a_file_of_a_kind_that_the_question_does_not_take_is_refused(visitor: Client) -> None:
+    needed = question(Kind.FILE, "cv", label="CV", required=True, file_kinds=["PDF", "JPEG"])
+    address, sent = f"/jobs/{(job_id := job_with([needed]))}/apply/", ANN | {"form_version": 1}
+
+    shown = text(visitor.get(f"/jobs/{job_id}/"))
+    refused = visitor.post(address, sent | {"q_cv": SimpleUploadedFile("cv.pdf", TXT)})
+    visitor.post(address, sent | {"q_cv": _pdf("cv.pdf")})
+
+    assert 'accept=".pdf,.jpg,.jpeg,image/jpeg"' in shown
+    assert "1 file, up to 10 MB: PDF, JPEG." in shown
+    assert "“CV” takes files of these kinds: PDF, JPEG. Choose another file." in text_of(refused)
+    assert GivenAnswers.objects.count() == Attachment.objects.exclude(application=None).count() == 1
+
+
+def test_one_file_is_chosen_alone_and_several_together(visitor: Client) -> None:
+    files = question(Kind.FILE, "papers", label="Papers", file_count=2)
+    job_id = job_with([question(Kind.FILE, "cv", label="CV"), files])
+
+    content = text(visitor.get(f"/jobs/{job_id}/"))
+
+    inputs = re.findall(r'<input type="file" name="(\w+)"([^>]*)>', content)
+    assert {name: " multiple" in rest for name, rest in inputs} == {"q_cv": False, "q_papers": True}
+    assert "your answers and your files" in content
 
 
 def test_a_person_who_waits_sees_and_changes_the_answers() -> None:

@@ -196,7 +196,8 @@ class RetentionForm(PlainForm):
         max_value=MOST_DAYS,
         label="Days to keep personal data",
         help_text=f"After an application has ended: {LEAST_DAYS} to {MOST_DAYS:,} days. Then the"
-        " name, the email address and your note are erased. The log stays.",
+        " name, the email address, answers, files, scores and your notes are erased."
+        " The log stays.",
     )
     legal_hold = forms.BooleanField(
         required=False,
