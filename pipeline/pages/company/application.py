@@ -1,4 +1,4 @@
-"""Page of one application with its decision, and the page that gives back a place lost by a missed deadline."""
+"""Page of one application with its decision, and the page that gives back a lost place."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def _show(
     if form:
         context = build() | {FRESH_ID: decisions.sent_id(request)}
         return render(request, "company/application.html", context, status=422)
-    told = [(each.of.id, each.of.waiting, each.of.is_open, each.is_due) for each in notices["decisions"]]
+    told = [
+        (each.of.id, each.of.waiting, each.of.is_open, each.is_due) for each in notices["decisions"]
+    ]
     return live_page(
         request,
         "company/application.html",
@@ -145,7 +147,11 @@ def _read_decision(
 
 def _read_files(request: HttpRequest, files: list[Attachment]) -> dict[str, Any]:
     """Return the files as context, and the one that the viewer shows: chosen, else the first."""
-    viewed = [each for each in files if each.is_visible and BY_CONTENT_TYPE[each.content_type].shown_as in VIEWED]
+    viewed = [
+        each
+        for each in files
+        if each.is_visible and BY_CONTENT_TYPE[each.content_type].shown_as in VIEWED
+    ]
     chosen = [each for each in viewed if str(each.id) == request.GET.get("file")]
     file = next(iter(chosen or viewed), None)
     return {

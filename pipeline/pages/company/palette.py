@@ -46,8 +46,16 @@ SHORTCUTS = (
     ("g w", "Go to the background work"),
     ("c", "Create a job, if your role allows it"),
     ("j, k", "Next and previous person in a list, or on the page of an application"),
-    ("h, r", gettext_lazy("On the page of an application: go to Hire or Reject, and press Enter to decide")),
-    ("s, n", gettext_lazy("On the page of an application: go to your first score, or to a new note")),
+    (
+        "h, r",
+        gettext_lazy(
+            "On the page of an application: go to Hire or Reject, and press Enter to decide"
+        ),
+    ),
+    (
+        "s, n",
+        gettext_lazy("On the page of an application: go to your first score, or to a new note"),
+    ),
     ("x", "Tick the person in the list that has the focus"),
     ("?", "Show this page"),
 )
