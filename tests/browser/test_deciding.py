@@ -99,6 +99,7 @@ def test_notes_tags_and_links_are_added(owner: Hands, pages: list[Page], world: 
 
     owner.fill("New note", "Asked for a call on Tuesday.")
     owner.press("Add note")
+    owner.page.get_by_text("Assignee, tags and links").click()
     owner.fill("New tag", "Night shift")
     owner.press("Add tag")
     shows(owner.page, "night shift")
@@ -155,7 +156,8 @@ def test_keys_lose_no_note_and_lead_nowhere_forbidden(
 ) -> None:
     page = owner.page
     page.goto(f"/company/applications/{world.waiting.id}/decide/")
-    here, note = page.url, page.get_by_label("Note")
+    page.get_by_text("Add a note, or remove").click()
+    here, note = page.url, page.locator("#id_note")
     key = "j" if page.locator('[data-go="next"]').count() else "k"
     opened: list[str] = []
     page.on("request", lambda each: each.is_navigation_request() and opened.append(each.url))

@@ -122,6 +122,7 @@ def test_a_second_step_is_required_and_made_optional(owner: Hands, world: World)
 )
 def test_people_are_decided_on(owner: Hands, world: World, button: str, outcome: str) -> None:
     owner.page.goto(f"/company/applications/{world.waiting.id}/decide/")
+    owner.page.get_by_text("Add a note, or remove").click()
 
     owner.press(button)
 
@@ -213,6 +214,7 @@ def test_an_email_is_sent_again(owner: Hands, site: Site, world: World) -> None:
     owner.page.goto(f"/company/applications/{about.id}/")
     axe(owner.page)
 
+    owner.page.get_by_text("History and emails").click()
     owner.press("Send again: Application received")
 
     shows(owner.page, "The email is on its way again.")
