@@ -84,7 +84,7 @@ def test_the_file_of_a_refused_form_can_be_removed(
     page.goto(f"/jobs/{job_id}/")
     page.get_by_label("Your name").fill("Ann")
     page.get_by_label("Email address").fill("ann@example.org")
-    page.get_by_label("CV").set_input_files(save(tmp_path, "PDF"))
+    page.locator("[type=file]").set_input_files(save(tmp_path, "PDF"))
     page.get_by_text("No", exact=True).click()  # the word, not its box
     page.get_by_role("button", name="Apply to").click()
     expect(page.get_by_role("radio", name="No")).to_be_checked()
@@ -92,7 +92,7 @@ def test_the_file_of_a_refused_form_can_be_removed(
     page.get_by_role("button", name="Remove: cv.pdf").click()
     expect(page.locator("[data-uploaded]")).to_have_count(0)
     for name in ("PDF", "PNG"):
-        page.get_by_label("CV").set_input_files(save(tmp_path, name))
+        page.locator("[type=file]").set_input_files(save(tmp_path, name))
 
     expect(page.locator("[data-uploaded]")).to_have_count(1)
     expect(page.get_by_role("button", name="Remove: cv.png")).to_be_visible()
