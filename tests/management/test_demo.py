@@ -30,6 +30,7 @@ from pipeline.models import (
     Contest,
     Event,
     ImportRun,
+    JobFollower,
     JobForecast,
     Score,
     WebhookAttempt,
@@ -284,3 +285,5 @@ def test_a_job_of_the_demo_has_a_target_criteria_and_scores() -> None:
     assert job.posting.review_target_seconds == 3 * 86_400
     assert given.values("reviewer").distinct().count() == 2
     assert set(given.values_list("application__status", flat=True)) == {"ACTIVE"}
+    quiet = JobFollower.objects.filter(telling="NEVER").values_list("job_id", flat=True)
+    assert set(quiet) == {demo.job_id}, "which fills a seat each minute"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from jobs.models import Company, JobPosting, User
+from jobs.models import Company, JobPosting, Membership, Telling, User
 from jobs.review_clock import DAY_SECONDS, WorkingHours
 from pipeline.config.demo_addresses import OWNER
 from pipeline.domain.states import Status
 from pipeline.management.demo.plans import RECRUITER
-from pipeline.models import Application
+from pipeline.models import Application, JobFollower
 from pipeline.review.scores import CriterionWords, Mark, give, set_criteria
 from pipeline.review.settings import set_working_hours
 from pipeline.selectors.scores import read_criteria
@@ -44,3 +44,11 @@ def add_reviews(company: Company, job_id: UUID) -> None:
             given = zip(criteria, marks, REASONS, strict=True)
             by_criterion = {row.id: Mark(mark, text) for row, mark, text in given}
             give(application_id=application_id, reviewer_id=reviewer_id, marks=by_criterion)
+
+
+def tell_nobody(company: Company, job_id: UUID) -> None:
+    """Let no member be told of a job's seats: of the moving one, an email would come each minute."""
+    members = Membership.objects.filter(company=company).values_list("user_id", flat=True)
+    JobFollower.objects.bulk_create(
+        JobFollower(job_id=job_id, user_id=user_id, telling=Telling.NEVER) for user_id in members
+    )

@@ -59,7 +59,7 @@ from pipeline.management.demo.records import (
     plan_reports,
     start_failing_task,
 )
-from pipeline.management.demo.reviews import add_reviews
+from pipeline.management.demo.reviews import add_reviews, tell_nobody
 from pipeline.management.demo.webhooks import PastWebhooks
 from pipeline.models import Application
 from pipeline.notifications import outbox, reviewers
@@ -116,6 +116,7 @@ def create_missing() -> Demo:
             add_reviews(company, job_id)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     if is_new:
+        tell_nobody(company, moving)
         forecast.update_statements()  # or the pages would know none until its task has run
     key, password = _seeded_api_key(company), _seeded_password(company)
     return Demo(company.id, moving, story, key, password)
