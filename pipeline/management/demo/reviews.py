@@ -47,7 +47,7 @@ def add_reviews(company: Company, job_id: UUID) -> None:
 
 
 def tell_nobody(company: Company, job_id: UUID) -> None:
-    """Let no member be told of a job's seats: of the moving one, an email would come each minute."""
+    """Let no member be told of a job's seats: of the moving job, that were an email each minute."""
     members = Membership.objects.filter(company=company).values_list("user_id", flat=True)
     JobFollower.objects.bulk_create(
         JobFollower(job_id=job_id, user_id=user_id, telling=Telling.NEVER) for user_id in members

@@ -124,11 +124,12 @@ def create_missing() -> Demo:
 
 def announce_ends() -> None:
     """Let one job of the demo have a number of positions, of which one is left; another closes."""
-    filling = Job.objects.get(posting__title=FILLING, company__name__endswith="(demo)")
-    positions = {POSITIONS: max(2, filling.hired_count + 1)}
-    closing = Job.objects.get(posting__title=CLOSING, company__name__endswith="(demo)")
-    dates = {CLOSES_AT: instants.now() + timedelta(days=21)}
-    for job, hiring in ((filling, positions), (closing, dates)):
+    ours = Job.objects.filter(company__name__endswith="(demo)")
+    for job in ours.filter(posting__title__in=(FILLING, CLOSING)).select_related("posting"):
+        if job.posting.title == FILLING:
+            hiring: dict[str, object] = {POSITIONS: max(2, job.hired_count + 1)}
+        else:
+            hiring = {CLOSES_AT: instants.now() + timedelta(days=21)}
         owner = job.company.memberships.filter(role=Role.OWNER).earliest("id")
         actor = Actor(ActorKind.COMPANY, owner.user_id)
         update_job(job_id=job.id, changes=JobChanges(hiring=hiring), actor=actor)
