@@ -166,6 +166,7 @@ def test_the_last_position_offers_to_close_or_to_go_on(owner: Client, job: UUID)
     page = page_of(owner, path)
 
     assert "This fills the last position." in page
+    assert "unless the job closes or is filled" in page
     assert "Hire Ana Li and close the job" in re.sub("[\u2068\u2069]", "", page)
     assert "Hire Ana Li and go on" in re.sub("[\u2068\u2069]", "", page)
     assert "people without a confirmed seat are released" in page
