@@ -85,6 +85,12 @@ def test_the_steps_of_the_readme_take_three_minutes(
 def look_around(company: Reader, owner_link: str) -> None:
     company.go(owner_link)
     company.sees("Shipwright")
+    company.follow("Boatbuilder")
+    company.page.locator("#seats .who-link").first.click()
+    company.sees("Decide on")
+    company.sees("Answers")
+    expect(company.page.locator("#main canvas").first).to_be_visible()
+    company.go("/company/")
     company.follow("Night watch")
     company.sees("Free seat")
 

@@ -6,10 +6,16 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+
 from jobs.models import Job
+from pipeline.attachments import uploads
+from pipeline.attachments.samples import make_cv
+from pipeline.attachments.uploads import holder_of
 from pipeline.form.answers import Filled, fill
 from pipeline.form.questions import Kind, Question, build_question
 from pipeline.form.versions import questions_of
+from pipeline.models import Application
 
 
 def _question(kind: Kind, key: str, label: str, **more: Any) -> Question:
@@ -84,3 +90,25 @@ def fill_for(job_id: UUID, name: str) -> Filled | None:
         given["boat"] = chance.choice(BOATS)
     asked = {each.key for each in questions_of(job_id, job.form_version)}
     return fill(job, {key: answer for key, answer in given.items() if key in asked})
+
+
+def add_cv(application: Application, company_id: UUID, title: str) -> None:
+    """Add a CV to an application, as a PDF."""
+    name = application.name
+    content, holder = make_cv(name, title), holder_of("person", application.applicant_id)
+    row = uploads.add(
+        company_id=company_id,
+        job_id=application.job_id,
+        holder=holder,
+        name=f"CV {name}.pdf",
+        size_bytes=len(content),
+        content=[content],
+    )
+    with transaction.atomic():
+        uploads.attach(
+            [row.id],
+            job_id=application.job_id,
+            application_id=application.id,
+            question_id=None,
+            holder=holder,
+        )

@@ -18,7 +18,7 @@ from pipeline.config.demo_addresses import demo_address
 from pipeline.database import instants
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, Outcome, Reason, Status
-from pipeline.management.demo.forms import fill_for
+from pipeline.management.demo.forms import add_cv, fill_for
 from pipeline.management.demo.plans import FIRST_NAMES, LAST_NAMES, MOVING
 from pipeline.models import Application
 from pipeline.selectors.jobs import read_job_facts
@@ -79,13 +79,14 @@ class MovingJob:
                     name = f"{self._chance.choice(FIRST_NAMES)} {self._chance.choice(LAST_NAMES)}"
                     person_id = find_or_create_person(demo_address(name)).id
                     actor = Actor(ActorKind.APPLICANT, person_id)
-                    apply(
+                    made = apply(
                         job_id=self.job_id,
                         applicant_id=person_id,
                         name=name,
                         actor=actor,
                         filled=fill_for(self.job_id, name),
                     )
+                    add_cv(made, facts.company_id, MOVING.posting.title)
 
     def _run(self) -> None:
         steps = 0

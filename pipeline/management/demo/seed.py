@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from uuid import UUID, uuid5
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models.functions import Now
 
 from applicants.people import find_or_create_person
@@ -23,9 +23,6 @@ from jobs.accounts import set_first_password
 from jobs.companies import create_company
 from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, Role, User
 from jobs.team import add_member
-from pipeline.attachments import uploads
-from pipeline.attachments.samples import make_cv
-from pipeline.attachments.uploads import holder_of
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.database import instants
@@ -34,7 +31,7 @@ from pipeline.figures import forecast
 from pipeline.line.write import unregister_follow_up
 from pipeline.management.demo import records
 from pipeline.management.demo.clock import simulated_time
-from pipeline.management.demo.forms import fill_for
+from pipeline.management.demo.forms import add_cv, fill_for
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
@@ -61,7 +58,6 @@ from pipeline.management.demo.records import (
 )
 from pipeline.management.demo.reviews import add_reviews, tell_nobody
 from pipeline.management.demo.webhooks import PastWebhooks
-from pipeline.models import Application
 from pipeline.notifications import outbox, reviewers
 from pipeline.notifications.outbox import email_tasks
 from pipeline.notifications.reviewers import seat_tasks
@@ -251,28 +247,8 @@ def create_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
         made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor, filled=filled)
         if number < plan.confirmed and made.status == Status.PENDING_ACKNOWLEDGMENT:
             acknowledge(application_id=made.id, actor=actor)
-        _add_cv(made, company.id, name, plan.posting.title)
+        add_cv(made, company.id, plan.posting.title)
     return job_id
-
-
-def _add_cv(application: Application, company_id: UUID, name: str, title: str) -> None:
-    content, holder = make_cv(name, title), holder_of("person", application.applicant_id)
-    row = uploads.add(
-        company_id=company_id,
-        job_id=application.job_id,
-        holder=holder,
-        name=f"CV {name}.pdf",
-        size_bytes=len(content),
-        content=[content],
-    )
-    with transaction.atomic():
-        uploads.attach(
-            [row.id],
-            job_id=application.job_id,
-            application_id=application.id,
-            question_id=None,
-            holder=holder,
-        )
 
 
 def _seeded_api_key(company: Company) -> str:
