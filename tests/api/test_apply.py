@@ -35,9 +35,12 @@ FIELDS = [
     "acknowledged_at",
     "ended_at",
     "time_in_status_seconds",
+    "review_since",
+    "review_due_at",
     "external_id",
     "metadata",
     "decision",
+    "answers",
     "server_time",
 ]
 ANN = {"name": "Ann", "email": "ann@example.org"}

@@ -78,6 +78,8 @@ class Scene:
             "contest_id": "00000000-0000-7000-8000-000000000000",
             "email_id": "00000000-0000-7000-8000-000000000000",
             "file_id": "00000000-0000-7000-8000-000000000000",
+            "question_id": "00000000-0000-7000-8000-000000000000",
+            "upload_id": "00000000-0000-7000-8000-000000000000",
             "type_key": "demo.sleep",
             "week": "2026-01-05",
             "webhook_id": str(hook.id),
@@ -159,10 +161,12 @@ def shapes_of(name: str) -> list[Any]:
 
 def wrong_values(schema: Any) -> Iterator[Any]:
     """A value of each type that the schema does not take, and one out of its bounds."""
-    kinds = schema.get("type", "object")
+    kinds = schema.get("type", [each["type"] for each in schema.get("anyOf", [])] or "object")
     taken = {kinds} if isinstance(kinds, str) else set(kinds)
+    if "number" in taken:
+        taken.add("integer")
     yield from (value for kind, value in OF_EACH_TYPE.items() if kind not in taken)
-    if "integer" in taken:
+    if "integer" in taken and "anyOf" not in schema:
         yield from (schema["minimum"] - 1, schema["maximum"] + 1, 10**30, -(10**30), 0.5)
     if "maxLength" in schema:
         yield "x" * (schema["maxLength"] + 1)

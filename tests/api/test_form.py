@@ -22,6 +22,7 @@ from pipeline.privacy.my_data import collect
 from pipeline.selectors.jobs import read_job
 from tests.support import factories
 from tests.support.callers import Caller, key_of, person, signed_in
+from tests.support.feeds import wait_for_the_feed
 from tests.support.forms import (
     FIVE,
     FIVE_ANSWERS,
@@ -116,6 +117,7 @@ def test_the_company_reads_answers_on_request_and_nobody_else(company: Company) 
     plain = key.get(f"/applications/{made.id}").json()
     whole = key.get(f"/applications/{made.id}", {"expand": "answers"}).json()
     listed = key.get(f"/jobs/{job_id}/applications", {"expand": "answers"}).json()["data"]
+    wait_for_the_feed()
     feed = json.dumps(key.get("/events").json())
 
     assert plain["answers"] is None

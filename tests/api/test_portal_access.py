@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Scope
-from tests.api.test_access import EXPECTED, Scene, ask
+from tests.api.test_access import EXPECTED, NO_FILE, NO_FURTHER, Scene, ask
 from tests.api.test_portal_tokens import portal
 from tests.support.callers import key_of
 
@@ -23,8 +23,12 @@ ALLOWED = {
     ("GET", "/applications/{application}/contests"),
     ("GET", "/applications/{application}/receipt"),
     ("GET", "/applications/{application}/log"),
+    ("GET", "/applications/{application}/answers"),
+    ("GET", "/applications/{application}/files"),
     ("GET", "/applicants/{applicant}/timeline"),
 }
+# It may ask for these, and there are none.
+ABSENT = {("GET", NO_FILE), ("post", f"{NO_FURTHER}/answer")}
 # These take no credential, so they say the same to everyone.
 WITHOUT = {("post", "/auth/code"): 202, ("post", "/auth/token"): 401}
 
@@ -37,7 +41,10 @@ def test_a_portal_does_what_it_is_for_and_nothing_else(company: Company, row: An
 
     status = ask(method, path, body)(scene.callers["portal"], scene).status_code
 
-    asks = (method, path) == ("post", "/applications/{application}/contests")
+    asks = method == "post" and path in (
+        "/applications/{application}/contests",
+        "/applications/{application}/answers",
+    )
     if asks or path in (
         "/applications/{application}/defer",
         "/applications/{application}/preaccept",
@@ -47,6 +54,8 @@ def test_a_portal_does_what_it_is_for_and_nothing_else(company: Company, row: An
         assert status == 409  # it may, and the person does not wait
     elif (method, path) in ALLOWED:
         assert status == 200
+    elif (method, path) in ABSENT:
+        assert status == 404
     elif (method, path) in WITHOUT:
         assert status == WITHOUT[method, path]
     else:

@@ -68,7 +68,7 @@ def test_a_file_is_uploaded_by_a_form_and_added_to_an_application(
     assert [each["id"] for each in added.json()["data"]] == [made.json()["id"]]
     assert key.get(f"/uploads/{made.json()['id']}").json()["application_id"] == str(waiting.id)
     assert key.delete(f"{path}/{made.json()['id']}").status_code == 204
-    assert key.get(path).json() == {"data": []}
+    assert key.get(path).json() == {"data": [], "next_cursor": None}
 
 
 def test_a_file_is_announced_and_then_sent(key: Caller, waiting: Application, folder: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
@@ -117,6 +118,17 @@ class Whole(serializers.IntegerField):
         if not isinstance(data, int) or isinstance(data, bool):
             self.fail("invalid")
         return data
+
+
+class Id(serializers.UUIDField):
+    """A UUID, as text."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        """Return the id. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
+        found: UUID = super().to_internal_value(data)
+        return found
 
 
 class Flag(serializers.BooleanField):

@@ -41,7 +41,7 @@ from pipeline.api.problem_types import (
     UPLOAD_EXPIRED,
 )
 from pipeline.api.rendering import AnyFileKind
-from pipeline.api.v1.fields import Line, Shape, Whole
+from pipeline.api.v1.fields import Id, Line, Shape, Whole
 from pipeline.attachments import kinds, uploads
 from pipeline.attachments.reads import find_attachment, find_upload, read_attachments
 from pipeline.attachments.serving import file_response
@@ -51,7 +51,7 @@ from pipeline.domain.permissions import Action
 from pipeline.models import FILE_NAME_LENGTH, Attachment
 
 # Allowance for what a form adds around its file.
-FORM_BYTES, MOST_JSON_BYTES = 65_536, 100_000
+FORM_BYTES = 65_536
 PIECE_BYTES = 65_536
 FORM, BYTES = "multipart/form-data", "application/octet-stream"
 _FORM_BODY = {
@@ -78,8 +78,8 @@ def holder_of_caller(caller: Caller) -> bytes:
 class AnnouncedUploadIn(Shape):
     """A file to come: for which job, its name and its length."""
 
-    job_id = serializers.UUIDField()
-    question_id = serializers.UUIDField(allow_null=True, default=None)
+    job_id = Id()
+    question_id = Id(allow_null=True, default=None)
     name = Line(max_length=FILE_NAME_LENGTH)
     size_bytes = Whole(min_value=1, max_value=settings.ATTACHMENT_BYTES)
 
@@ -87,15 +87,15 @@ class AnnouncedUploadIn(Shape):
 class UploadFormIn(Shape):
     """A file and the job that it is for, in a form."""
 
-    job_id = serializers.UUIDField()
-    question_id = serializers.UUIDField(allow_null=True, default=None)
+    job_id = Id()
+    question_id = Id(allow_null=True, default=None)
     file = serializers.FileField(allow_empty_file=True)
 
 
 class AddedFilesIn(Shape):
     """Uploads to add to an application."""
 
-    upload_ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=20)
+    upload_ids = serializers.ListField(child=Id(), min_length=1, max_length=20)
 
 
 class FileOut(TypedDict):
@@ -122,6 +122,12 @@ class FilesOut(TypedDict):
     """The files of an application, oldest first."""
 
     data: list[FileOut]
+    next_cursor: str | None
+
+
+def _files_out(application_id: UUID) -> FilesOut:
+    rows = read_attachments(application_id)
+    return {"data": [file_out(row) for row in rows], "next_cursor": None}
 
 
 def file_out(row: Attachment) -> FileOut:
@@ -166,7 +172,7 @@ class Uploads(Endpoint):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Refuse a long body that is not a form."""
         if not _is_form(request):
-            refuse_unparsable_body(request, MOST_JSON_BYTES)
+            refuse_unparsable_body(request, Endpoint.most_bytes)
         super().initial(request, *args, **kwargs)
 
     def digest_body(self, request: Request) -> str:
@@ -284,7 +290,7 @@ class ApplicationFiles(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return the files of an application, to its applicant or to the company."""
         facts = visible_application(caller_of(request), application_id)
-        return Response({"data": [file_out(row) for row in read_attachments(facts.id)]})
+        return Response(_files_out(facts.id))
 
     @describes(
         "add_application_files",
@@ -305,7 +311,7 @@ class ApplicationFiles(Endpoint):
             question_id=None,
             holder=holder_of_caller(caller),
         )
-        return Response({"data": [file_out(row) for row in read_attachments(facts.id)]})
+        return Response(_files_out(facts.id))
 
 
 class OneApplicationFile(Endpoint):
