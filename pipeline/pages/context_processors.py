@@ -28,7 +28,8 @@ NAV_OF_MEMBERS = (
         " import_result"
         " application decide decide_many decision idle_seats what_if job_templates job_template"
         " keep_template delete_template planned_seats reinstate contests answer_contest"
-        " job_form form_preview add_question edit_question ask_question",
+        " job_form form_preview add_question edit_question ask_question job_review working_hours"
+        " attachment",
     ),
     ("people", "People", "person"),
     (

@@ -81,12 +81,23 @@ async function upload(box, file) {
   state.textContent = "";
 }
 
-document.addEventListener("change", async ({ target }) => {
+// One file after the other, on a slow line; also if more are chosen meanwhile: of a question for one
+// file, the newest stays. Until all are uploaded, the form waits.
+let before = Promise.resolve();
+const waiting = new WeakMap(); // how many files a form waits for
+
+document.addEventListener("change", ({ target }) => {
   const box = target.closest?.("[data-uploads]");
   if (!box || target.type !== "file") return;
-  const files = [...target.files], held = [...box.closest("form").querySelectorAll("button:not([type=button])")];
+  const files = [...target.files], form = box.closest("form");
+  const wait = (more) => {
+    waiting.set(form, (waiting.get(form) ?? 0) + more);
+    for (const button of form.querySelectorAll("button:not([type=button])")) button.disabled = waiting.get(form) > 0;
+  };
   target.value = "";
-  for (const button of held) button.disabled = true;
-  for (const file of files) await upload(box, file); // one after the other, on a slow line
-  for (const button of held) button.disabled = false;
+  wait(files.length);
+  for (const file of files) {
+    const run = () => upload(box, file).finally(() => wait(-1));
+    before = before.then(run, run);
+  }
 });
