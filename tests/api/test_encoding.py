@@ -8,19 +8,25 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import OPERATION, Operation
 from pipeline.api.rendering import NumberJSONRenderer, render_json, render_number_json
+from pipeline.api.v1.applications.answers import FurtherQuestionOut
 from pipeline.api.v1.applications.receipts import OpaqueEventOut
+from pipeline.api.v1.applications.shapes import GivenAnswersOut
 from pipeline.api.v1.events import EventOut, ToldEventOut
+from pipeline.api.v1.jobs.shapes import QuestionOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status
+from pipeline.form.questions import DECIMALS, LARGEST, AnswerRefused, Kind, Question
 
 # The data of an event holds text and whole numbers: see `canonical_row` of the log.
 WITHOUT_FRACTIONS = {EventOut, ToldEventOut, OpaqueEventOut}
+# The numbers in questions and answers are plain, which `Question.check` sees to.
+OF_PLAIN_NUMBERS = {QuestionOut, GivenAnswersOut, FurtherQuestionOut}
 
 times = st.datetimes(timezones=st.just(UTC))
 whole = st.integers(min_value=-(2**70), max_value=2**70)
@@ -82,6 +88,25 @@ def test_only_the_exact_encoder_writes_fractions_and_values_of_clients() -> None
     assert inexact == set()
 
 
+@given(
+    st.integers(-LARGEST * 10**DECIMALS, LARGEST * 10**DECIMALS).map(
+        lambda number: number / 10**DECIMALS
+    )
+    | st.floats()
+    | st.integers()
+)
+@example(10.0**-DECIMALS)
+@example(LARGEST - 10.0**-DECIMALS)
+@example(-0.0)
+def test_both_encoders_write_a_number_in_an_answer_alike(number: float) -> None:
+    try:
+        plain = Question(key="number", kind=Kind.NUMBER, label="number").check(number)
+    except AnswerRefused:
+        return
+
+    assert render_json(plain) == render_number_json(plain)
+
+
 def test_the_encoders_do_differ_in_fractions() -> None:
     assert render_json(1e-7) != render_number_json(1e-7)
 
@@ -99,7 +124,7 @@ def _numbers_in(kind: Any) -> Iterator[Any]:
     if kind in (float, Any):
         yield kind
     base = get_origin(kind) or kind
-    if is_typeddict(base) and base not in WITHOUT_FRACTIONS:
+    if is_typeddict(base) and base not in WITHOUT_FRACTIONS | OF_PLAIN_NUMBERS:
         for part in get_type_hints(base).values():
             yield from _numbers_in(part)
     for part in get_args(kind):

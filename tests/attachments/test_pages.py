@@ -14,8 +14,10 @@ from django.test import Client
 from applicants.models import Applicant
 from jobs.models import Company, Role
 from pipeline.attachments import storage, uploads
+from pipeline.attachments.kinds import BY_CONTENT_TYPE
 from pipeline.form.questions import Kind
 from pipeline.models import Application, Attachment
+from pipeline.pages.company.application import VIEWED
 from pipeline.privacy.erase import erase_person
 from tests.support import documents, factories
 from tests.support.accounts import browser_of, member_of
@@ -172,7 +174,13 @@ def test_a_member_sees_each_kind_of_file(name: str, waiting: Application, compan
     member = member_browser(company, Role.VIEWER)
     url = f"/company/applications/{waiting.id}/files/{row.id}/"
 
-    assert f"{url}view/" in member.get(f"/company/applications/{waiting.id}/").text
+    # The page of the application shows pictures and pages itself; a text has a page of its own.
+    whole = member.get(f"/company/applications/{waiting.id}/").text
+    is_shown = BY_CONTENT_TYPE[row.content_type].shown_as in VIEWED
+    assert is_shown == (name in ("PDF", "JPEG", "PNG"))
+    assert (f'data-key="viewer-{row.id}"' in whole) == is_shown
+    assert (f'href="/company/applications/{waiting.id}/?file={row.id}"' in whole) == is_shown
+    assert (f'href="{url}view/"' in whole) == (not is_shown)
     page, file = member.get(f"{url}view/"), member.get(url)
 
     assert page.status_code == 200

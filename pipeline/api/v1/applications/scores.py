@@ -16,6 +16,7 @@ from pipeline.api.endpoint import Endpoint, answer_read, read_body
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import parse_id
 from pipeline.api.problem_types import CRITERIA_CHANGED, INVALID_TRANSITION
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.fields import Letter, Line, Shape, Whole
 from pipeline.api.v1.outputs import Count
 from pipeline.domain.permissions import Action
@@ -96,6 +97,8 @@ class ScorecardsOut(TypedDict):
 
 class ScoresOfApplication(Endpoint):
     """`/applications/{id}/scores`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "get_scores",
