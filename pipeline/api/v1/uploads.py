@@ -38,6 +38,7 @@ from pipeline.api.problem_types import (
     FILES_FULL,
     INVALID_TRANSITION,
     LIMIT_REACHED,
+    NOT_FOUND,
     UPLOAD_EXPIRED,
 )
 from pipeline.api.rendering import AnyFileKind
@@ -196,7 +197,7 @@ class Uploads(Endpoint):
         status=201,
         takes=(AnnouncedUploadIn,),
         bodies={FORM: _FORM_BODY},
-        refuses=(FILES_FULL, FILE_NOT_ACCEPTED, LIMIT_REACHED),
+        refuses=(FILES_FULL, FILE_NOT_ACCEPTED, LIMIT_REACHED, NOT_FOUND),
         headers=("Location",),
         about="A form brings the file at once. After JSON, send the bytes with"
         " `PUT /uploads/{upload_id}/content`. An upload that no application takes within an hour"

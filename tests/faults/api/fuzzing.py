@@ -51,6 +51,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id-regex = "^answer_contest$"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
 
+# Nor which fields fit which kind of a further question, and that its answer is due in the future.
+[[operations]]
+include-operation-id-regex = "^ask_further_question$"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
+
 # Nor which time zones there are, and that a draw is in the future.
 [[operations]]
 include-operation-id-regex = "^(create|change)_job$"

@@ -128,6 +128,7 @@ class FurtherQuestions(Endpoint):
         Move.ASK_QUESTION,
         {201: FurtherQuestionOut},
         takes=(FurtherQuestionIn,),
+        located=False,
         about="For a person in review (ACTIVE). One question at a time, without a `must` and not"
         " for a file. The person gets an email, and answers on their page or through the API."
         " Nothing happens if `answer_by` passes without an answer: `is_overdue` says so.",

@@ -152,10 +152,23 @@ class DecisionIn(Shape):
 
     deprecated = frozenset({"reason_code"})
     together = {
-        "if": {"required": ["note"], "properties": {"note": {"type": "string", "minLength": 1}}},
-        "then": {
-            "properties": {"reason": {"enum": [*(code.value for code in CHOSEN_REASONS), "", None]}}
-        },
+        "allOf": [
+            {
+                "if": {
+                    "required": ["note"],
+                    "properties": {"note": {"type": "string", "minLength": 1}},
+                },
+                "then": {
+                    "properties": {
+                        "reason": {"enum": [*(code.value for code in CHOSEN_REASONS), "", None]}
+                    }
+                },
+            },
+            {
+                "if": {"required": ["close_job"]},
+                "then": {"properties": {"outcome": {"const": Outcome.HIRED.value}}},
+            },
+        ]
     }
 
     outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
