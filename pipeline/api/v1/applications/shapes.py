@@ -152,23 +152,13 @@ class DecisionIn(Shape):
 
     deprecated = frozenset({"reason_code"})
     together = {
-        "allOf": [
-            {
-                "if": {
-                    "required": ["note"],
-                    "properties": {"note": {"type": "string", "minLength": 1}},
-                },
-                "then": {
-                    "properties": {
-                        "reason": {"enum": [*(code.value for code in CHOSEN_REASONS), "", None]}
-                    }
-                },
-            },
-            {
-                "if": {"required": ["close_job"]},
-                "then": {"properties": {"outcome": {"const": Outcome.HIRED.value}}},
-            },
-        ]
+        "if": {"required": ["note"], "properties": {"note": {"type": "string", "minLength": 1}}},
+        "then": {
+            "properties": {"reason": {"enum": [*(code.value for code in CHOSEN_REASONS), "", None]}}
+        },
+        "dependentSchemas": {
+            "close_job": {"properties": {"outcome": {"const": Outcome.HIRED.value}}},
+        },
     }
 
     outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
