@@ -78,6 +78,12 @@ def finish(result: Schema, **_: Any) -> Schema:
             for content in body.get("content", {}).values():
                 _complete_body(content, result["components"]["schemas"])
     _add_links(result)
+    for schema in result["components"]["schemas"].values():
+        for field in schema.get("properties", {}).values():
+            if "oneOf" in field:  # drf-spectacular says twice that a shape may be null
+                field["oneOf"] = [
+                    each for n, each in enumerate(field["oneOf"]) if each not in field["oneOf"][:n]
+                ]
     return result
 
 
