@@ -15,7 +15,7 @@ from pipeline.attachments.uploads import MOST_LOOSE
 from pipeline.models import Application, Attachment, IdempotencyRecord
 from pipeline.privacy.erase import erase_person
 from tests.support import factories
-from tests.support.callers import Caller, code_of, key_of, person
+from tests.support.callers import Caller, code_of, key_of, person, signed_in
 from tests.support.documents import PDF, TXT, objects_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -69,6 +69,21 @@ def test_a_file_is_uploaded_by_a_form_and_added_to_an_application(
     assert key.get(f"/uploads/{made.json()['id']}").json()["application_id"] == str(waiting.id)
     assert key.delete(f"{path}/{made.json()['id']}").status_code == 204
     assert key.get(path).json() == {"data": [], "next_cursor": None}
+
+
+def test_a_company_does_not_remove_what_the_applicant_sent(
+    key: Caller, waiting: Application
+) -> None:
+    theirs = signed_in(waiting.applicant)
+    made = theirs.post("/uploads", form(waiting.job_id), content_type=MULTIPART_CONTENT).json()
+    path = f"/applications/{waiting.id}/files"
+    theirs.post(path, {"upload_ids": [made["id"]]})
+
+    refused = key.delete(f"{path}/{made['id']}")
+
+    assert code_of(refused) == (403, "PERMISSION_DENIED")
+    assert [each["id"] for each in key.get(path).json()["data"]] == [made["id"]]
+    assert theirs.delete(f"{path}/{made['id']}").status_code == 204
 
 
 def test_a_file_is_announced_and_then_sent(key: Caller, waiting: Application, folder: Path) -> None:

@@ -343,11 +343,17 @@ class OneApplicationFile(Endpoint):
         None,
         status=204,
         refuses=(INVALID_TRANSITION,),
+        about="A company removes only files that it has added itself. A file that answers a"
+        " question of the job's form stays.",
     )
     def delete(self, request: Request, application_id: UUID, file_id: UUID) -> Response:
         """Remove a file of an application that waits in line. Repeating it is harmless."""
         caller = caller_of(request)
         facts = visible_application(caller, application_id)
         authorize(caller, Action.CHANGE_FILES)
+        row = find_attachment(file_id, application_id=facts.id)
+        is_company = isinstance(caller, CompanyCaller)
+        if row and is_company and bytes(row.holder) != holder_of_caller(caller):
+            raise PermissionDenied("Only the applicant can remove a file that they have sent.")
         uploads.remove(file_id, application_id=facts.id)
         return Response(status=204)
