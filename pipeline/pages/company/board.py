@@ -104,7 +104,7 @@ def _context(
         "tab": "board",
         "board": shown,
         "now": shown.now,
-        "awaited": (),
+        "awaited": {},
         "summaries": answers.read_summaries(
             shown.job, [seen.application.id for seen in (*shown.seats.rows, *shown.waitlist.rows)]
         ),
@@ -161,6 +161,7 @@ def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
         "pause": runs and status is JobStatus.OPEN,
         "add": member.may(Action.SUBMIT_APPLICATION) and status is JobStatus.OPEN,
         "decide": member.may(Action.DECIDE),
+        "extend": member.may(Action.DECIDE) and not closed,
         "capacity": member.may(Action.CHANGE_RULES) and not closed,
         "copy": closed and member.may(Action.CREATE_JOB),
         "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
