@@ -38,7 +38,7 @@ def later(person: Application, more: timedelta) -> datetime:
 def test_the_answer_has_the_new_deadline_and_the_log_who_gave_it(
     acme: Caller, offered: Application
 ) -> None:
-    until = later(offered, timedelta(hours=3))
+    until = later(offered, timedelta(hours=3)).replace(microsecond=0)
 
     answer = extend(acme, offered, until)
 

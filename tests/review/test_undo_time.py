@@ -187,7 +187,7 @@ def test_somebody_who_is_offered_a_seat_meanwhile_is_decided_on_all_the_same(job
 
 @pytest.mark.usefixtures("_times")
 def test_the_last_position_waits_too_and_can_be_undone(company: Company) -> None:
-    job = factories.job(company_id=company.id, positions_to_fill=1)
+    job = factories.job(company_id=company.id, hiring={"positions_to_fill": 1})
     person, waiting = factories.applications(job, 2)
     decision = decisions.make(
         decision_id=person.id,

@@ -193,8 +193,8 @@ def read_behaviours(log: Iterable[LoggedEvent]) -> Behaviours:
             until = _logged_deadline(event)
             more = until - deadlines[event.application_id]
             deadlines[event.application_id] = until
-            given = person.extensions.setdefault(len(person.answers) - 1, [])
-            given.append((event.at - before.at, more))
+            earlier = person.extensions.setdefault(len(person.answers) - 1, [])
+            earlier.append((event.at - before.at, more))
             continue
         _note_ending(person, event, before)
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:

@@ -94,7 +94,7 @@ def _show(
     application_id = seen.application.id
     job, emails = read_job(seen.application.job_id), read_newest_emails(application_id)
     decision = find_pending_decision(application_id)
-    notices = decisions.read_notices(job.id, member, first=decision and decision.id)
+    notices = decisions.read_notices(job.id, member, first=decision.id if decision else None)
     notices["undo_next"] = application_id
     kept = read_annotations([application_id])[application_id]
     contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
