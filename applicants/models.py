@@ -116,9 +116,9 @@ class Device(models.Model):
     """Browser in which an applicant or a member wants notifications, as known to its push service.
 
     A browser is signed in as one of them, and shows notifications to that one: `applicant`, or the
-    account `user` of a company's member. `endpoint` is the secret address at the push service, `digest` its SHA-256. `public_key` and
-    `secret` encrypt messages to the browser. `site_key` is the id of the site's key at the time:
-    the push service accepts messages only under that key.
+    account `user` of a company's member. `endpoint` is the secret address at the push service,
+    `digest` its SHA-256. `public_key` and `secret` encrypt messages to the browser. `site_key` is
+    the id of the site's key at the time: the push service accepts messages only under that key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)

@@ -320,10 +320,11 @@ def attach(
 ) -> list[Attachment]:
     """Attach whole uploads to an application, inside the caller's transaction.
 
-    Uploads that are attached to it for this question already stay so, whoever sent them. Raises UploadNotFound for one that is unknown,
-    another holder's, for another job, or attached elsewhere; UploadExpired; UploadNotReady if its
-    bytes are not there; UploadRefused by the malware scan; and TooManyAttachments. The caller
-    undoes its transaction, or a savepoint, after a refusal.
+    Uploads that are attached to it for this question already stay so, whoever sent them. Raises
+    UploadNotFound for one that is unknown, another holder's, for another job, or attached
+    elsewhere; UploadExpired; UploadNotReady if its bytes are not there; UploadRefused by the
+    malware scan; and TooManyAttachments. The caller undoes its transaction, or a savepoint, after a
+    refusal.
     """
     ids = list(dict.fromkeys(upload_ids))
     if not ids:

@@ -57,7 +57,7 @@ def parse_storage(text: str) -> dict[str, Any]:
 def _s3_patience(addressing_style: str | None) -> dict[str, Any]:
     """Return the option that gives up on an absent S3 after seconds: usually, it takes minutes."""
     try:
-        from botocore.config import Config  # of the extra `s3`
+        from botocore.config import Config  # type: ignore[import-untyped]  # of the extra `s3`
     except ImportError:  # the storage itself says what is missing
         return {}
     config = Config(

@@ -71,8 +71,9 @@ def fill_later(
     if number not in (None, current):
         raise FormChanged(form_version=current)
     questions = questions_of(job.id, current)
-    kept = {each.key for each in questions if each.kind is Kind.FILE} & set(earlier or {})
-    answers = check_answers(questions, {key: (earlier or {})[key] for key in kept} | given)
+    before = earlier or {}
+    kept = [each.key for each in questions if each.kind is Kind.FILE and each.key in before]
+    answers = check_answers(questions, {key: before[key] for key in kept} | dict(given))
     files = files_in(questions, answers)
     answers |= {key: [str(each) for each in ids] for key, ids in files.items()}
     return Filled(current, current, answers, files, holder)

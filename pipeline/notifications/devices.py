@@ -188,7 +188,9 @@ class Owner(NamedTuple):
 
     def devices(self) -> QuerySet[Device]:
         """Return their devices."""
-        return Device.objects.filter(applicant_id=self.applicant_id, user_id=self.user_id)
+        if self.user_id:
+            return Device.objects.filter(user_id=self.user_id)
+        return Device.objects.filter(applicant_id=self.applicant_id or UUID(int=0))
 
     def lock(self) -> None:
         """Lock the person, because two additions at once would both find room for one more.
@@ -201,7 +203,8 @@ class Owner(NamedTuple):
             if not members.filter(id=self.user_id):
                 raise DeviceRefused(_("Your account is in no company’s team."))
             return
-        person = Applicant.objects.select_for_update(no_key=True).get(id=self.applicant_id)
+        people = Applicant.objects.select_for_update(no_key=True)
+        person = people.get(id=self.applicant_id or UUID(int=0))
         if person.is_erased:
             raise DeviceRefused("Your data has been erased.")
 

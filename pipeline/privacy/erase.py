@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import chain
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -141,7 +142,7 @@ def find_import_rows(address: str) -> tuple[list[dict[str, Any]], int]:
     )
     pattern = _erased_file_pattern(address)
     own = [
-        {"name": row.name, "email": row.email, "answers": row.answers or {}}
+        {"name": row.name, "email": row.email} | ({"answers": row.answers} if row.answers else {})
         for row in rows
         if pattern.search(f"{row.email} {row.name}".lower())
     ]

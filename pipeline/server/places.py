@@ -30,7 +30,7 @@ HEADER, FIELD = "Place-Token", "place_in_line"
 # How long a token is valid. Each further refusal gives another one.
 LIFE_SECONDS = 180
 # A longer application gets no token: it would have to be kept until it can be refused. Only the
-# form of a page can be longer, by its files: it is kept on disk, and of it only the fields are read.
+# form of a page can be longer, by its files: it is on disk, and of it only the fields are read.
 MOST_BYTES = 65_536
 
 _CONTENT = struct.Struct(">QI")  # arrival in nanoseconds, expiry in seconds, both since 1970
@@ -120,7 +120,7 @@ class Attempt:
         return self._sender + sha256(content).digest()
 
     def _next_id(self) -> bytes:
-        """Return the id of the next attempt: a waiting page sends the fields, perhaps not in parts."""
+        """Return the id of the next attempt: a waiting page sends fields, perhaps not in parts."""
         if self._is_multipart and (fields := self._parts.fields) is not None:
             return self._id_with(_encode_as_browser(fields))
         return self.id
@@ -138,7 +138,8 @@ class Attempt:
         self._body.seek(0)
         names = _FileNames()
         try:
-            given, _ = MultiPartParser(about, self._body, [names]).parse()
+            body: Any = self._body
+            given, _ = MultiPartParser(about, body, [names]).parse()
         except (MultiPartParserError, SuspiciousOperation):
             return _Parts(None, [], b"")
         finally:

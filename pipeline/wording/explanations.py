@@ -90,9 +90,9 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     if capacity == 1:
         seats = "One applicant at a time has the seat for review"
     coming_in = (
-        "If a seat is free when you apply with an email address that you have verified, it is yours"
-        " at once. Otherwise you keep a place in line, but we can’t offer you a seat until you enter"
-        " the code that we email you."
+        "If a seat is free when you apply, and your email address is verified, it is yours at once."
+        " Otherwise you keep a place in line, but we can’t offer you a seat until you enter the"
+        " code that we email you."
     )
     if policy.acknowledge_first_seat:
         coming_in = (

@@ -12,12 +12,13 @@ import pytest
 from jobs.models import Company, Job
 from pipeline.files.exports import formatted_lines
 from pipeline.files.imports.admitting import admit_rows
+from pipeline.files.imports.results import read_progress, refusal_report
 from pipeline.files.imports.starting import store_upload
 from pipeline.form.answers import read_latest
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of
 from pipeline.models import Application, GivenAnswers, ImportRefusal
-from pipeline.privacy.erase import erase_person
+from pipeline.privacy.erase import blank_import_rows, erase_person
 from pipeline.privacy.my_data import collect
 from pipeline.selectors.jobs import read_job
 from tests.support import factories
@@ -202,6 +203,13 @@ def test_a_table_fills_in_questions_by_label_or_key_and_names_a_wrong_cell() -> 
     }
     assert "many" not in json.dumps(refused)
     assert not GivenAnswers.objects.filter(application__name="Di").exists()
+    report = b"".join(refusal_report(read_progress(read_job(job_id).company_id, run)))
+    rows = list(csv.DictReader(io.StringIO(report.decode("utf-8-sig"))))
+    told = [(row["name"], row["answer_town"], row["answer_years"]) for row in rows]
+    assert told == [("Bob", "Bonn", "many"), ("Cy", "Ulm", "")]
+    blank_import_rows("bob@example.org")
+    kept = dict(ImportRefusal.objects.values_list("name", "answers"))
+    assert kept == {"": None, "Cy": kept["Cy"]}
 
 
 def test_an_export_has_a_column_for_each_question_of_all_versions() -> None:

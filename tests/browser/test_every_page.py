@@ -187,7 +187,8 @@ ONLY_POSTED_TO = set(
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     withdraw_question
-    add_my_device remove_my_device add_account_device remove_account_device task_run_now reset_sandbox give_scores
+    add_my_device remove_my_device task_run_now reset_sandbox give_scores
+    add_account_device remove_account_device
     """.split()
 )
 NO_PAGES = set(

@@ -1,4 +1,4 @@
-"""A file that answers a question is replaced while waiting; the earlier one stays with its version."""
+"""A file that answers a question is replaced while waiting; the earlier one stays."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_the_page_shows_the_file_and_takes_another_one(
     assert "Your answers are saved" in text_of(saved)
     assert names_by_version(person) == [["newer.pdf"], ["cv-1.pdf"]]
     text = text_of(browser.get(f"/me/applications/{person.id}/"))
-    assert "cv-1.pdf 558 bytes, not scanned for malware replaced" in text.replace("\xa0", " ")
+    assert "cv-1.pdf 864 bytes, not scanned for malware replaced" in text.replace("\xa0", " ")
     company_page = text_of(
         browser_of(member_of(company, Role.OWNER)).get(f"/company/applications/{person.id}/")
     )
@@ -225,12 +225,14 @@ def test_the_answer_names_its_file_with_size_state_and_download(person: Applicat
 def test_the_page_updates_itself_when_the_scan_ends(person: Application) -> None:
     browser = applicant_browser(person.applicant)
     Attachment.objects.filter(application=person).update(state=Attachment.State.WAITING)
-    before = browser.get(f"/me/applications/{person.id}/")
+    url = f"/me/applications/{person.id}/?fragment=1"
+    before = browser.get(url)
     assert "waits for the malware scan" in text_of(before)
     again = {"If-None-Match": before["ETag"]}
+    assert browser.get(url, headers=again).status_code == 304
 
     Attachment.objects.filter(application=person).update(state=Attachment.State.CLEAN)
-    after = browser.get(f"/me/applications/{person.id}/", headers=again)
+    after = browser.get(url, headers=again)
 
     assert after.status_code == 200
     assert "scanned for malware" in text_of(after)

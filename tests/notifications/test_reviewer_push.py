@@ -69,7 +69,7 @@ def test_a_member_is_told_on_their_device_of_a_seat_taken(
     [received] = receiver.received
     shown = browser.shown(received)
     assert shown == {
-        "title": "Seat taken: \u2068Night watch\u2069",
+        "title": "Seat taken: Night watch",
         "body": "Someone is now in review.",
         "tag": str(person.id),
         "path": f"/company/applications/{person.id}/",

@@ -76,6 +76,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_importrefusal.external_id": Personal(
         "applicant", "no: written by the company for itself", "erased; 7 days"
     ),
+    "pipeline_importrefusal.answers": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_importrefusal.name": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_storedpart.data": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_storedfile.name": Personal("applicant", "no: named by the company", "erased; 7 days"),

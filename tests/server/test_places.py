@@ -193,9 +193,7 @@ def test_a_form_in_parts_is_kept_with_its_uploads_and_so_is_its_place() -> None:
     assert form([*kept[1:], (FIELD, token)]).place() is None
 
 
-def test_the_fields_of_a_form_with_a_file_are_kept_and_its_file_is_named_to_be_chosen_again() -> (
-    None
-):
+def test_a_form_with_a_file_is_kept_but_for_the_file_which_is_named() -> None:
     file = b"%PDF-1.7" + bytes(3_000_000)
     first = in_parts(FORM, file=file)
 

@@ -105,8 +105,8 @@ class AddedFilesIn(Shape):
 class FileOut(TypedDict):
     """A file of an application, or an upload that no application has yet.
 
-    It can be opened while `state` is `CLEAN` or `UNSCANNED`. `replaced`: it answered a question, and
-    the latest answers name another file, or none.
+    It can be opened while `state` is `CLEAN` or `UNSCANNED`. `replaced`: it answered a question,
+    and the latest answers name another file, or none.
     """
 
     id: UUID

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 
 from applicants.browser import DEVICE
 from applicants.models import Device
@@ -77,11 +81,12 @@ def test_signing_in_ends_the_notifications_of_another_person_only(
     member: User, company: Company, push_on: None, is_another: bool
 ) -> None:
     device = Browser().added_for(member, URL)
-    client = Client()
-    client.cookies[DEVICE] = str(device.id)
+    request = RequestFactory().post("/account/login/")
+    request.COOKIES[DEVICE] = str(device.id)
+    SessionMiddleware(lambda _: HttpResponse()).process_request(request)
     other = member_of(company, Role.OWNER, email="owner@example.org")
 
-    _sign_in(client, other if is_another else member)
+    login(request, other if is_another else member, backend=settings.AUTHENTICATION_BACKENDS[0])
 
     assert Device.objects.exists() != is_another
 
@@ -116,10 +121,3 @@ def test_without_a_key_there_is_no_page_and_nothing_leads_there(member: User) ->
 def test_who_is_not_signed_in_signs_in_first(push_on: None) -> None:
     assert Client().get(PAGE).status_code == 302
     assert Client().post(ADD, Browser().subscription(URL)).status_code == 302
-
-
-def _sign_in(client: Client, user: User) -> None:
-    user.set_password("a long password that nobody has")
-    user.save()
-    sent = {"login": user.email, "password": "a long password that nobody has"}
-    assert client.post("/account/login/", sent).status_code == 302

@@ -104,11 +104,11 @@ class Answers(Endpoint):
         ApplicationOut,
         takes=(AnswersIn,),
         about="For a verified person on the waitlist, until a seat is theirs. They answer the"
-        " current version, in full: an answer that is left out is empty from now on. Only files stay"
-        " if their question is left out; a list replaces them, of uploads or of files that the"
+        " current version, in full: an answer that is left out is empty from now on. Only files"
+        " stay if their question is left out; a list replaces them, of uploads or of files that the"
         " application has, and the earlier files stay with the earlier answers. The place in line"
-        " stays the same, whatever they answer, and earlier answers are kept. The same answers again"
-        " change nothing.",
+        " stays the same, whatever they answer, and earlier answers are kept. The same answers"
+        " again change nothing.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Change the answers to the job's questions, while waiting."""
