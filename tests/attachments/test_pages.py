@@ -290,7 +290,7 @@ def test_a_file_is_not_called_missing_while_the_storage_is_away(
     assert (page.status_code, page["Retry-After"]) == (503, "60")
     assert "We cannot reach the storage of files" in page.text
     assert (answer.status_code, answer.json()["code"]) == (503, "UNAVAILABLE")
-    assert "cannot be read now" in answer.json()["detail"]
+    assert "cannot be read at the moment" in answer.json()["detail"]
 
 
 # The download of everything.

@@ -156,7 +156,7 @@ def test_without_scripts_a_file_is_chosen_again_and_the_rest_and_the_place_are_k
     full: Full, busy: BusyWithPage, open_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     cv = tmp_path / "cv.pdf"
-    cv.write_bytes(b"%PDF-1.7 " + b"x" * 1_000_000)
+    cv.write_bytes(b"%PDF-1.7 " + b"- " * 500_000)
     busy.fields = WITH_FILE
     page = open_page(javascript=False)
     page.get_by_label("CV").set_input_files(cv)
