@@ -316,7 +316,7 @@ REQUIREMENT_NOT_MET = ProblemType(
     code="REQUIREMENT_NOT_MET",
     title="An answer rules the application out",
     about="the answer to a question with a `must` is another one than the job needs; `detail` is "
-    "the company's own sentence",
+    "the company's own sentence, and `errors` names the question",
     remedy="The person cannot apply with this answer. Nothing was stored but the number of such "
     "refusals.",
     raised_as=(line.RequirementNotMet,),
@@ -587,10 +587,15 @@ UNAVAILABLE = ProblemType(
         "django.db.OperationalError",
         "django.db.InterfaceError",
         database.ClusterError,
-        line.AttachmentsAway,
     ),
 )
-# The same to clients, for a different reason.
+# The same to clients, for different reasons.
+FILES_AWAY = replace(
+    UNAVAILABLE,
+    detail="The service cannot reach the storage of files. Try again in a few minutes.",
+    retry_after_seconds=60,
+    raised_as=(line.AttachmentsAway, line.AttachmentsUnreadable),
+)
 TOO_SLOW = replace(
     UNAVAILABLE,
     retry_after_seconds=30,

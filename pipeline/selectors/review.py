@@ -48,7 +48,8 @@ coalesce((SELECT string_agg(id::text || (finished_at IS NULL)::text, ' ' ORDER B
 _OPEN = "FILTER (WHERE item.state IN ('WAITING', 'DECIDING'))"
 _REFUSED = "FILTER (WHERE item.state = 'REFUSED')"
 _DECISIONS = f"""
-SELECT decision.id, decision.outcome, decision.due_at, decision.finished_at,
+SELECT decision.id, decision.outcome, coalesce(decision.close_job, false), decision.due_at,
+       decision.finished_at,
        coalesce(decider.email, ''),
        coalesce((array_agg(person.name ORDER BY item.number) {_OPEN})[:3], '{{}}'),
        coalesce((array_agg(person.name ORDER BY item.number) {_REFUSED})[:3], '{{}}'),
@@ -62,7 +63,8 @@ FROM (SELECT * FROM pipeline_pendingdecision
 JOIN pipeline_decisionitem item ON item.decision_id = decision.id
 JOIN pipeline_application person ON person.id = item.application_id
 LEFT JOIN jobs_user decider ON decider.id = decision.decided_by
-GROUP BY decision.id, decision.outcome, decision.due_at, decision.finished_at, decider.email
+GROUP BY decision.id, decision.outcome, decision.close_job, decision.due_at,
+         decision.finished_at, decider.email
 ORDER BY decision.due_at, decision.id
 """  # noqa: S608  constants of this module
 
@@ -73,6 +75,7 @@ class ShownPendingDecision:
 
     id: UUID
     outcome: str
+    closes_job: bool  # if it fills the last position
     due_at: datetime
     finished_at: datetime | None
     decided_by: str

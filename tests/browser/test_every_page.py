@@ -171,6 +171,7 @@ WORK: dict[str, Where] = {
 STAFF: dict[str, Where] = {
     "account": _nothing,
     "account_email": _nothing,
+    "account_devices": _nothing,
     "usersessions_list": _nothing,
     "account_set_password": _nothing,
     "account_logout": _nothing,
@@ -194,12 +195,13 @@ ONLY_POSTED_TO = set(
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     withdraw_question
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
+    add_account_device remove_account_device
     """.split()
 )
 NO_PAGES = set(
     """
     attachment_file my_file
-    export favicon import_refused import_sample left_icon manifest my_data_download
+    export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker
     """.split()

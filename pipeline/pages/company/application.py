@@ -103,11 +103,13 @@ def _show(
     age = seen.review_age and (seen.review_age.is_overdue, seen.review_age.age_seconds // 600)
 
     def build() -> dict[str, Any]:
+        answered = further_question.read_context(member, seen, files)
         return (
             _context(request, member, seen, job, emails, kept, contests)
             | notices
             | score_context(member, scores, is_open=is_open)
-            | _read_files(request, files)
+            | answered
+            | _read_files(request, files, answered["replaced"])
             | _read_decision(request, member, seen, job, decision, form)
         )
 
@@ -146,8 +148,14 @@ def _read_decision(
     }
 
 
-def _read_files(request: HttpRequest, files: list[Attachment]) -> dict[str, Any]:
-    """Return the files as context, and the one that the viewer shows: chosen, else the first."""
+def _read_files(
+    request: HttpRequest, files: list[Attachment], replaced: list[Attachment]
+) -> dict[str, Any]:
+    """Return the files as context, and the one that the viewer shows: chosen, else the first.
+
+    Files that others have replaced come last.
+    """
+    files = sorted(files, key=lambda each: each in replaced)
     viewed = [
         each
         for each in files
@@ -208,7 +216,6 @@ def _context(
         "may_extend": member.may(Action.DECIDE) and _is_offer_running(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),
-        **further_question.read_context(member, seen),
         "kept": kept,
         "may_annotate": may_annotate,
         "members": possible_annotation_assignees(job.company_id) if may_annotate else [],

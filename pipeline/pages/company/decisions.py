@@ -82,7 +82,10 @@ class DecisionNotice:
         """Return what it will do and to whom, or for whom it was refused."""
         words = DECISION_WORDS[Outcome(self.of.outcome)]
         if self.of.is_open:
-            return f"{words.verb} {join_names(self.of.waiting_names, self.of.waiting)}"
+            act = f"{words.verb} {join_names(self.of.waiting_names, self.of.waiting)}"
+            if self.of.closes_job:
+                return _("{act}, and close the job when no position is left").format(act=act)
+            return act
         refused = join_names(self.of.refused_names, self.of.refused)
         done = self.of.total - self.of.refused
         return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")

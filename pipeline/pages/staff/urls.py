@@ -3,11 +3,14 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from pipeline.pages.staff import account, keys, system, team
+from pipeline.pages.staff import account, devices, keys, system, team
 
 urlpatterns = [
     path("account/", account.show, name="account"),
     path("account/emails/", account.choose_emails, name="choose_company_emails"),
+    path("account/devices/", devices.show, name="account_devices"),
+    path("account/devices/add/", devices.add, name="add_account_device"),
+    path("account/devices/<uuid:device_id>/remove/", devices.remove, name="remove_account_device"),
     path("account/2fa/", RedirectView.as_view(pattern_name="account")),
     path("account/", include("allauth.urls")),
     path("company/team/", team.index, name="team"),
