@@ -44,7 +44,9 @@ class StillSite:
         """Open a page as the reader to whom it belongs."""
         who = "anybody" if name in OF_ANYBODY else "owner"
         page = self._page_of("applicant" if name in OF_APPLICANTS else who)
-        page.goto(reverse(name, kwargs=PAGES[name](self.world)))
+        answer = page.goto(reverse(name, kwargs=PAGES[name](self.world)))
+        assert answer, name
+        assert answer.ok, name
         return page
 
     def _page_of(self, who: str) -> Page:
