@@ -50,10 +50,17 @@ class User(AbstractUser):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     username = None  # type: ignore[assignment]
     email = models.EmailField(unique=True)
+    # As the person wants to be called; empty until they say.
+    name = models.CharField(max_length=NAME_LENGTH, blank=True, default="", db_default="")
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+
+    @property
+    def shown_name(self) -> str:
+        """Return the name, or the address until there is one."""
+        return self.name or self.email
 
 
 class Company(models.Model):
@@ -100,6 +107,33 @@ class Company(models.Model):
     def is_test(self) -> bool:
         """Tell whether this is a sandbox."""
         return self.sandbox_of_id is not None
+
+
+class CompanyRequest(models.Model):
+    """Request to run a company here, from a person who has proved their address.
+
+    The operator approves or refuses it. An approved one has the id of its company.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company_name = models.CharField(max_length=NAME_LENGTH)
+    email = models.EmailField()
+    asked_at = models.DateTimeField(auto_now_add=True)
+    # Both are null until it is decided.
+    decided_at = models.DateTimeField(null=True)
+    is_approved = models.BooleanField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decided_at__isnull=True, is_approved__isnull=True)
+                | Q(decided_at__isnull=False, is_approved__isnull=False),
+                name="company_request_decided_whole",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.company_name
 
 
 class Role(models.TextChoices):
@@ -295,7 +329,9 @@ class Job(LineCounters, models.Model):
 
     class Meta:
         indexes = [
-            models.Index("next_due_at", name="job_due", condition=Q(next_due_at__isnull=False))
+            models.Index("next_due_at", name="job_due", condition=Q(next_due_at__isnull=False)),
+            # A status changes a few times in a job's life, so this costs the line nothing.
+            models.Index(fields=["company", "id"], name="job_open", condition=Q(status="OPEN")),
         ]
         constraints = [
             models.CheckConstraint(

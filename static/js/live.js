@@ -121,6 +121,7 @@ class LiveRegion {
       attempt(showTimesHere);
       attempt(() => this.retitle());
       attempt(() => this.tell());
+      document.dispatchEvent(new Event("region-changed"));
     }
     this.faults = 0;
     this.listen();

@@ -114,7 +114,7 @@ def pass_the_time(company: Reader) -> None:
     company.go("/company/")
     company.follow("Shipwright")
     company.follow("Figures")
-    company.follow("Reports")
+    company.page.locator(".tabs").get_by_role("link", name="Reports").click()
     company.page.locator("#main table a, #main li a").first.click()
     company.sees("Week")
     company.go("/company/")
@@ -123,7 +123,8 @@ def pass_the_time(company: Reader) -> None:
     company.page.locator("input[type=file]").set_input_files(ROOT / "docs/samples/people.csv")
     company.press("Import")
     company.sees("57", within_ms=PATIENCE_MS)
-    company.follow("Work")
+    company.follow("Settings")
+    company.follow("Background work")
     company.sees("told to fail")
 
 

@@ -131,6 +131,7 @@ OF_SITE = {
         "applicants.SignInCode",
         "auth.Group",
         "auth.Permission",
+        "jobs.CompanyRequest",
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
     *("pipeline.ReceiptKey", "pipeline.RemovedObject", "pipeline.WebServer"),

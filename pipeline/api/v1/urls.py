@@ -26,7 +26,7 @@ _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 urlpatterns = [
     path("", IndexView.as_view()),
     path("openapi.json", DocumentView.as_view()),
-    path("docs/", DocsView.as_view()),
+    path("docs/", DocsView.as_view(), name="api_docs"),
     path("jobs", jobs.Jobs.as_view()),
     path("jobs/<uuid:job_id>", jobs.OneJob.as_view()),
     path("jobs/<uuid:job_id>/open", jobs.OpenJob.as_view()),

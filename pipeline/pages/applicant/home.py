@@ -10,7 +10,6 @@ from uuid import UUID
 
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -28,13 +27,12 @@ from pipeline.notifications import previews
 from pipeline.notifications.companies import WORDS, stop_subscription
 from pipeline.notifications.devices import Owner, is_push_enabled
 from pipeline.pages import page_urls
-from pipeline.pages.access import current_applicant, for_applicants
+from pipeline.pages.access import current_applicant, for_applicants, require_developer
 from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
 from pipeline.pages.devices import add_browser, devices_context, remove_browser
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import read_mine, read_my_states
 from pipeline.selectors.pages import Page
-from pipeline.web.addresses import is_client_developer
 
 LAST_EVENTS = 20
 
@@ -179,7 +177,7 @@ _OF_AN_EMAIL = {
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
-    _require_developer(request)
+    require_developer(request)
     to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
     kept = [mail for mail in dev_mailbox.read_newest() if to in mail.to.lower()]
     page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
@@ -197,7 +195,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
-    _require_developer(request)
+    require_developer(request)
     mail = dev_mailbox.read(name)
     if mail is None:
         raise Http404
@@ -209,7 +207,7 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
-    _require_developer(request)
+    require_developer(request)
     mail = dev_mailbox.read(name)
     if mail is None or not mail.html:
         raise Http404
@@ -220,7 +218,7 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
-    _require_developer(request)
+    require_developer(request)
     sample = previews.find(kind)
     if sample is None:
         raise Http404
@@ -232,13 +230,8 @@ def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
-    _require_developer(request)
+    require_developer(request)
     sample = previews.find(kind)
     if sample is None:
         raise Http404
     return HttpResponse(sample.html)
-
-
-def _require_developer(request: HttpRequest) -> None:
-    if not (settings.DEV_MAIL and is_client_developer(request)):
-        raise Http404
