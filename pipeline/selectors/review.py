@@ -96,11 +96,14 @@ def shown_pending_decisions(job_id: UUID) -> list[ShownPendingDecision]:
         return [ShownPendingDecision(*row) for row in cursor.fetchall()]
 
 
-def pending_application_ids(job_id: UUID) -> set[UUID]:
-    """Return the applications to a job on which a decision is pending, in one query."""
+def pending_application_times(job_id: UUID) -> dict[UUID, datetime]:
+    """Return the applications to a job on which a decision is pending, and when it takes effect.
+
+    In one query.
+    """
     items = DecisionItem.objects.filter(decision__job_id=job_id, decision__finished_at=None)
     waiting = items.filter(state__in=["WAITING", "DECIDING"])
-    return set(waiting.values_list("application_id", flat=True))
+    return dict(waiting.values_list("application_id", "decision__due_at"))
 
 
 def read_pending_decision(decision_id: UUID) -> PendingDecision | None:

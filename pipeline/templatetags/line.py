@@ -80,6 +80,17 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
     )
 
 
+@register.simple_tag(name="waited")
+def tag_waited(since: datetime, now: datetime) -> SafeString:
+    """Return how long somebody has waited, in its largest unit: 8 d. Its beginning is on hover."""
+    return format_html(
+        '<time datetime="{}" title="since {}">{}</time>',
+        since.isoformat(),
+        tag_time_in_full(since),
+        "\xa0".join(short_duration(now - since).split()[:2]),
+    )
+
+
 @register.simple_tag(name="at")
 def tag_at(moment: datetime | None, *, seconds: bool = False) -> SafeString | str:
     """Return a time in the reader's zone, with its zone, as short as is clear."""

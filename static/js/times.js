@@ -92,6 +92,12 @@ function inParts(moment) {
   return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
 }
 
+// A moment of this device's clock as "14:05".
+export function clockTime(moment) {
+  const at = inParts(new Date(moment));
+  return `${at.hour}:${at.minute}`;
+}
+
 // Times that the server wrote in another zone, because it did not know this one yet, in this one.
 export function showTimesHere() {
   if (!isForeignZone) return;

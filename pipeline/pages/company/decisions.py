@@ -44,7 +44,7 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.review import (
     Neighbours,
     ShownPendingDecision,
-    pending_application_ids,
+    pending_application_times,
     pending_decision_items,
     read_pending_decision,
     shown_pending_decisions,
@@ -91,7 +91,7 @@ def read_notices(job_id: UUID, member: Member) -> dict[str, Any]:
     found = shown_pending_decisions(job_id)
     return {
         "decisions": [DecisionNotice(each) for each in found],
-        "awaited": pending_application_ids(job_id) if found else set(),
+        "awaited": pending_application_times(job_id) if found else {},
         "may_undo": member.may(Action.DECIDE),
     }
 
