@@ -27,13 +27,12 @@ from pipeline.selectors.applications import (
 )
 from pipeline.selectors.jobs import (
     FEWEST_SAMPLES,
+    MEDIAN_WAIT,
     WEIGHED,
     WHOLE_JOB,
     RecentActivity,
-    RecentFacts,
     read_job,
     recent_activity,
-    recent_waits,
 )
 from pipeline.selectors.pages import Page
 from pipeline.selectors.review import DECISIONS_STAMP
@@ -67,7 +66,6 @@ class Board:
     job: Job
     seats: Page[SeenApplication]
     waitlist: Page[SeenApplication]
-    recent: RecentFacts
     activity: RecentActivity
     facts: PromotionFacts
     # The first people who could be promoted, in order: at most one more than there are free seats.
@@ -88,7 +86,7 @@ def read_board(
     waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
     worker: DecayWorkerStatus | None = None,
 ) -> Board:
-    """Return the board's data in nine queries, or eight if the `worker` has been read before.
+    """Return the board's data in eight queries, or seven if the `worker` has been read before.
 
     Misses are those of BOARD_MISSES_SPAN. Raises JobNotFound.
     """
@@ -100,7 +98,6 @@ def read_board(
             job=job,
             seats=read_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
             waitlist=read_queue(job_id, after=waiting_after, limit=WAITING_SHOWN),
-            recent=recent_waits([job_id])[job_id],
             activity=activity,
             facts=facts,
             next_names=read_next_names(job_id, most=min(job.seats_free + 1, LOOKED_AHEAD)),
@@ -109,19 +106,20 @@ def read_board(
 
 
 class Trend(NamedTuple):
-    """People who waited in a job's line, at equal steps from a time until now, and time in review.
+    """People who waited in a job's line, at equal steps from a time until now, and usual times.
 
-    The time is the median of the last people on whom the company decided, in seconds; None if they
-    were too few.
+    The times are medians in seconds, None of too few people: from applying to the first offer, of
+    people who waited and had never missed; and in review, of the last on whom the company decided.
     """
 
     since: datetime
     waiting: list[int]
+    wait_seconds: float | None
     review_seconds: float | None
 
 
 # The state after the last event at each moment: `at` never decreases, so a binary search finds it.
-_TREND = """
+_TREND = f"""
 WITH RECURSIVE search AS (
     SELECT moment.at AS as_of, 0::bigint AS low, %(seq)s::bigint AS high
     FROM unnest(%(moments)s::timestamptz[]) moment (at)
@@ -140,7 +138,7 @@ WITH RECURSIVE search AS (
     FROM search LEFT JOIN pipeline_event event ON event.job_id = %(job)s AND event.seq = low
     WHERE low >= high
 )
-SELECT (SELECT array_agg(people ORDER BY as_of) FROM waiting), (
+SELECT (SELECT array_agg(people ORDER BY as_of) FROM waiting), {MEDIAN_WAIT}, (
     SELECT percentile_cont(0.5) WITHIN GROUP (
                ORDER BY extract(epoch FROM decided.at - seated.at)::float8)
     FROM (
@@ -155,7 +153,8 @@ SELECT (SELECT array_agg(people ORDER BY as_of) FROM waiting), (
     ) seated
     HAVING count(*) >= %(fewest)s
 )
-"""
+FROM jobs_job job WHERE job.id = %(job)s
+"""  # noqa: S608  constants
 
 
 def read_trend(job: Job, now: datetime) -> Trend:
@@ -165,8 +164,7 @@ def read_trend(job: Job, now: datetime) -> Trend:
     values: dict[str, Any] = {"job": job.id, "seq": job.seq, "moments": moments}
     with connection.cursor() as cursor:
         cursor.execute(_TREND, values | {"most": WEIGHED, "fewest": FEWEST_SAMPLES})
-        waiting, review_seconds = cursor.fetchone()
-    return Trend(since, waiting, review_seconds)
+        return Trend(since, *cursor.fetchone())
 
 
 # A page of people with a seat: first those who must acknowledge, by deadline; then the others,

@@ -105,9 +105,9 @@ export function showTimesHere() {
     if (!time.title.endsWith(`(${placeOf(written)})`) || time.closest("[data-zone-fixed]")) continue;
     const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
     const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
-    const since = "lasting" in time.dataset ? "since " : "";
+    const since = "lasting" in time.dataset || "waited" in time.dataset ? "since " : "";
     time.title = `${since}${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}`;
-    if ("relative" in time.dataset) continue;
+    if ("relative" in time.dataset || "waited" in time.dataset) continue;
     const year = at.year === inParts(new Date(serverNow())).year ? "" : ` ${at.year}`;
     const clock = WITH_SECONDS.test(time.textContent) ? seconds : minutes;
     time.textContent =

@@ -118,7 +118,7 @@ def test_the_board_costs_the_same_however_long_the_line(viewer: Client, company:
             page_of(viewer, f"/company/jobs/{job}/")
         return len(queries)
 
-    assert cost(1) == cost(70) == 14
+    assert cost(1) == cost(70) == 16
 
 
 def test_who_has_the_fragment_already_gets_nothing(viewer: Client, job: UUID) -> None:

@@ -61,7 +61,7 @@ def test_the_week_is_told_once_the_number_of_people_has_changed(
     after = page_of(viewer, path)
 
     assert "sparkline" not in before
-    assert "Since the job was created" in before
+    assert "Since the start" in before
     assert 'aria-label="People waiting: 0, 0, 0, 0, 0, 0, 0, 2"' in after
     assert "waiting, 2 more" in after
     assert "Last 7 days" in after
