@@ -286,7 +286,7 @@ def show_answers(questions: Sequence[Question], answers: Answers) -> list[ShownA
 
 
 class Summaries(NamedTuple):
-    """Labels of the questions that the board shows, and people's answers to them, with the label."""
+    """Labels of the questions that the board shows, and people's answers, each with its label."""
 
     labels: list[str]
     answers: dict[UUID, list[tuple[str, str]]]

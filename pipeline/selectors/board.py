@@ -129,7 +129,8 @@ WITH RECURSIVE search AS (
     FROM (
         SELECT as_of, low, high, (low + high + 1) / 2 AS middle,
                (SELECT at FROM pipeline_event
-                WHERE job_id = %(job)s AND seq = (search.low + search.high + 1) / 2) > as_of AS later
+                WHERE job_id = %(job)s AND seq = (search.low + search.high + 1) / 2) > as_of
+               AS later
         FROM search WHERE low < high
     ) step
 ), waiting AS (

@@ -42,9 +42,10 @@ FAULTS = """() => {
       }
     }
     const most = document.documentElement.clientWidth;
-    for (const one of document.querySelectorAll("main :is(.panel, .slot, .job-row) :not(:has(*))")) {
+    const boxes = ".panel, .slot, .job-row";
+    for (const one of document.querySelectorAll(`main :is(${boxes}) :not(:has(*))`)) {
       if (one.closest("svg, .table-scroll, .vh, select")) continue;
-      const [panel, box] = [one.closest(".panel, .slot, .job-row").getBoundingClientRect(), text(one)];
+      const [panel, box] = [one.closest(boxes).getBoundingClientRect(), text(one)];
       if (box.right > Math.min(most, panel.right) + 1) found.push(one.outerHTML.slice(0, 120));
     }
     return found;

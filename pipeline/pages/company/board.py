@@ -140,7 +140,7 @@ class Slot:
     def of(cls, seen: SeenApplication, frees_at: datetime | None) -> Slot:
         """Build the seat of a person."""
         row, age = seen.application, seen.review_age
-        share = age and age.age_seconds / age.target_seconds
+        share = age.age_seconds / age.target_seconds if age else None
         if row.acknowledge_by and row.promoted_at:
             share = (seen.now - row.promoted_at) / (row.acknowledge_by - row.promoted_at)
         return cls(seen, age, share, frees_at)
@@ -173,7 +173,7 @@ def _seats(request: HttpRequest, shown: Board, awaited: Mapping[UUID, datetime])
 
 
 def _waiting(request: HttpRequest, shown: Board) -> dict[str, Any]:
-    """Return what marks the people on the shown page of the waitlist, and which places they have."""
+    """Return what marks the people on the shown page of the waitlist, and their places."""
     held = {name: _held_people(shown, column) for name, column in RUNNING_ON_BOARD.items()}
     rows = shown.waitlist.rows
     places = [seen.position for seen in rows if seen.position]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
-import pytest
 from django.test import Client
 
 from jobs.models import Company
+from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from tests.support import factories
-from pipeline.domain.states import Outcome
 from tests.support.applicants import decide, named
 from tests.support.clock import let_time_pass
 from tests.support.pages import page_of

@@ -16,7 +16,7 @@ from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
 from tests.support.clock import database_now
 from tests.support.lottery import draw, lottery
-from tests.support.pages import page_of
+from tests.support.pages import page_of, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,11 +7,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
-from jobs.models import Company
 from pipeline.models import Event
 from tests.support import factories
 from tests.support.clock import database_now
