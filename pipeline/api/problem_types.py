@@ -246,6 +246,15 @@ NOT_PASSABLE = ProblemType(
     remedy="`detail` says which. Confirm the seat, wait, or withdraw.",
     raised_as=(line.NotPassable,),
 )
+NOT_EXTENDABLE = ProblemType(
+    status=409,
+    code="NOT_EXTENDABLE",
+    title="Cannot extend the deadline to then",
+    about="`acknowledge_by` is before the deadline of the offer, more than 30 days ahead, or the "
+    "company has extended this offer five times",
+    remedy="`detail` says which. Choose a later time within the next 30 days.",
+    raised_as=(line.NotExtendable,),
+)
 NOT_PREACCEPTABLE = ProblemType(
     status=409,
     code="NOT_PREACCEPTABLE",

@@ -172,8 +172,8 @@ SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
 # Whether web server and workers end when the process that started them is gone.
 END_WITH_PARENT: bool = _env.bool("END_WITH_PARENT", default=False)
-# How many seconds a company's decision can be undone before it takes effect.
-DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
+# How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
+DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
 # How many days a company has to answer someone who asked it to look again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.

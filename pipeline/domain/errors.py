@@ -345,6 +345,10 @@ class NotPassable(LineError):
     message = "{why}"
 
 
+class NotExtendable(LineError):
+    message = "{why}"
+
+
 class EmailNotRepeatable(LineError):
     message = "{why}"
 

@@ -19,6 +19,7 @@ from pipeline.domain.states import (
     QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
+    ActorKind,
     EventType,
     Move,
     Outcome,
@@ -143,12 +144,22 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         words=EventWords("warn", "was given more time", "Got more time", "More time"),
         filtered="Deadline extended",
         webhook="A person got more time to confirm",
-        verbs=(Verb(Move.EXTEND, {_PENDING: _PENDING}),),
+        verbs=(
+            Verb(  # the system makes it, too: once an offer, to give time back
+                Move.EXTEND,
+                {_PENDING: _PENDING},
+                Action.DECIDE,
+                (errors.NotExtendable, errors.AcknowledgmentExpired, *_CHANGED),
+            ),
+        ),
         sentences={
+            ActorKind.COMPANY: (
+                "The company gave {they} more time: the seat can be confirmed until {deadline}."
+            ),
             None: (
                 "{They} lost time to confirm the seat through no fault of {own} own, so the "
                 "deadline was extended to {deadline}.{quiet}"
-            )
+            ),
         },
     ),
     EventType.DECAYED: LoggedEvent(

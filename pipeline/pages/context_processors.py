@@ -29,7 +29,7 @@ NAV_OF_MEMBERS = (
         " application decide decide_many decision idle_seats what_if job_templates job_template"
         " keep_template delete_template planned_seats reinstate contests answer_contest"
         " job_form form_preview add_question edit_question ask_question job_review working_hours"
-        " attachment",
+        " attachment decisions undo_time extend_offer",
     ),
     ("people", "People", "person"),
     (

@@ -66,6 +66,10 @@ def _reviewed(world: World) -> dict[str, Any]:
     return {"application_id": world.reviewed.id}
 
 
+def _offered(world: World) -> dict[str, Any]:
+    return {"application_id": world.offered.id}
+
+
 def _theirs(world: World) -> dict[str, Any]:
     return {"application_id": world.waiting.id}
 
@@ -111,6 +115,9 @@ COMPANY: dict[str, Where] = {
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
     "working_hours": _nothing,
+    "undo_time": _nothing,
+    "decisions": _job,
+    "extend_offer": _offered,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,

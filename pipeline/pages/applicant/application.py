@@ -35,6 +35,7 @@ from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import (
     SeenApplication,
+    count_extensions,
     my_current_offer,
     my_last_events,
     read_application,
@@ -278,7 +279,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
         f"Your turn: confirm your seat for “{title}”",
-        CalendarNote(sequence=int(seen.application.deadline_extended)),
+        CalendarNote(sequence=count_extensions(seen.application)),
         offer=offer,
         deadline=deadline,
         now=seen.now,

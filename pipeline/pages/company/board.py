@@ -40,6 +40,7 @@ from pipeline.selectors.board import (
 )
 from pipeline.selectors.jobs import recent_events, recent_misses
 from pipeline.selectors.pages import encode_cursor
+from pipeline.selectors.review import AwaitedDecision
 from pipeline.wording.events import find_words
 from pipeline.wording.status import Cause, describe_pending_draw, explain_promotion
 
@@ -137,13 +138,13 @@ class Slot:
     frees_at: datetime | None  # unless the decision on them is undone
 
     @classmethod
-    def of(cls, seen: SeenApplication, frees_at: datetime | None) -> Slot:
+    def of(cls, seen: SeenApplication, decision: AwaitedDecision | None) -> Slot:
         """Build the seat of a person."""
         row, age = seen.application, seen.review_age
         share = age.age_seconds / age.target_seconds if age else None
         if row.acknowledge_by and row.promoted_at:
             share = (seen.now - row.promoted_at) / (row.acknowledge_by - row.promoted_at)
-        return cls(seen, age, share, frees_at)
+        return cls(seen, age, share, decision and decision.due_at)
 
     @property
     def is_pressing(self) -> bool:
@@ -151,7 +152,9 @@ class Slot:
         return self.seen.application.acknowledge_by is not None or (self.share or 0) >= PRESSING
 
 
-def _seats(request: HttpRequest, shown: Board, awaited: Mapping[UUID, datetime]) -> dict[str, Any]:
+def _seats(
+    request: HttpRequest, shown: Board, awaited: Mapping[UUID, AwaitedDecision]
+) -> dict[str, Any]:
     """Return the seats, taken ones first; those after the first few are folded."""
     job = shown.job
     idle = 0 if shown.seats.more or job.status == JobStatus.CLOSED else job.seats_free
@@ -234,6 +237,7 @@ def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
         "pause": runs and status is JobStatus.OPEN,
         "add": member.may(Action.SUBMIT_APPLICATION) and status is JobStatus.OPEN,
         "decide": member.may(Action.DECIDE),
+        "extend": member.may(Action.DECIDE) and not closed,
         "capacity": member.may(Action.CHANGE_RULES) and not closed,
         "copy": closed and member.may(Action.CREATE_JOB),
         "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),

@@ -203,6 +203,12 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/remove`, { json: decision, ...options });
   }
 
+  /** Give a person with an open offer until a later time to confirm it. */
+  extend(applicationId: string, acknowledgeBy: string, options: Repeatable = {}): Promise<models.Application> {
+    const json = { acknowledge_by: acknowledgeBy };
+    return this.client.call("POST", `/applications/${applicationId}/extend`, { json, ...options });
+  }
+
   /** Give a person back the place they had before their last missed deadline. */
   reinstate(applicationId: string, why: models.Reinstatement, options: Repeatable = {}): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/reinstate`, { json: why, ...options });

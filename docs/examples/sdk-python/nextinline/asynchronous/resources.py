@@ -272,6 +272,13 @@ class AsyncApplications(AsyncResource):
         body = {"outcome": outcome, "reason": reason, "note": note}
         return await self._act(application_id, "remove", body, idempotency_key)
 
+    async def extend(
+        self, application_id: str, acknowledge_by: str, *, idempotency_key: str | None = None
+    ) -> models.Application:
+        """Give a person with an open offer until a later time to confirm it."""
+        body = {"acknowledge_by": acknowledge_by}
+        return await self._act(application_id, "extend", body, idempotency_key)
+
     async def reinstate(
         self,
         application_id: str,
