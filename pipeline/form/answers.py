@@ -307,22 +307,29 @@ def replaced_files(files: Iterable[Attachment], latest: Answers | None) -> list[
     return [row for row in files if row.question_id and str(row.id) not in named]
 
 
-def read_summaries(job: HasForm, application_ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """Return the answers that the board shows, in at most one query and none without a form."""
+class Summaries(NamedTuple):
+    """Labels of the questions that the board shows, and people's answers, each with its label."""
+
+    labels: list[str]
+    answers: dict[UUID, list[tuple[str, str]]]
+
+
+def read_summaries(job: HasForm, application_ids: Collection[UUID]) -> Summaries:
+    """Return the answers that the board shows, in at most one query and none without a form.
+
+    An answer that somebody did not give is empty.
+    """
     if not job.form_version:
-        return {}
+        return Summaries([], {})
     marked = [each for each in questions_of(job.id, job.form_version) if each.in_summary]
     if not marked:
-        return {}
+        return Summaries([], {})
     found = read_latest(application_ids)
-    return {
-        id: [
-            f"{each.label} {text}"
-            for each in marked
-            if (text := _shown_if_fitting(each, latest.answers.get(each.key)))
-        ]
+    answers = {
+        id: [(each.label, _shown_if_fitting(each, latest.answers.get(each.key))) for each in marked]
         for id, latest in found.items()
     }
+    return Summaries([each.label for each in marked], answers)
 
 
 def _shown_if_fitting(question: Question, value: Any) -> str:
