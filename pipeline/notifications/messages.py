@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.mime.text import MIMEText
 from email.utils import parseaddr
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -28,6 +28,9 @@ from pipeline.mail.links import LinkedOffer
 from pipeline.wording import sentences
 from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
 from pipeline.wording.sentences import Reader
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
 
@@ -321,7 +324,7 @@ def _compose_extension(event: EventForMail, facts: Facts) -> Message:
 
 
 def _notice_composer(
-    subject: str, *after: tuple[str, str, str]
+    subject: str, *after: tuple[StrOrPromise, str, str]
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
@@ -367,7 +370,7 @@ def _compose_hire(_event: EventForMail, facts: Facts) -> Message:
 
 
 def _compose_ending(
-    subject: str, thanks: str = ""
+    subject: str, thanks: StrOrPromise = ""
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose the email about an ending that the person can ask to look at again."""
 
@@ -381,7 +384,8 @@ def _compose_ending(
         )
         follow = Paragraph(again % {"days": days}, facts.application_link, "My application")
         kind = [Paragraph(str(thanks))] if thanks else []
-        return _compose_sentence(event, facts, named, *kind, follow)
+        told = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
+        return _build(facts, named, *kind, told, follow)
 
     return compose_ending_message
 

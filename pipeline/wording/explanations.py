@@ -248,9 +248,9 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         return "The job has been closed, so your application is about to end."
     if not standing.is_verified:
         return (
-            "It was made with your email address. We can’t offer you a seat until you say that it is"
-            f" yours. It ends at {format_time(standing.verify_by, zone)} if nobody does. That does"
-            " not count as a miss."
+            "It was made with your email address. We can’t offer you a seat until you say that it"
+            f" is yours. It ends at {format_time(standing.verify_by, zone)} if nobody does. That"
+            " does not count as a miss."
         )
     emailed = f"we email you. You then have {window_in_words(standing.policy)} to confirm."
     emailed += explain_quiet_hours(standing.policy)

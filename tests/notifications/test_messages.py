@@ -153,7 +153,6 @@ def test_who_was_still_waiting_has_nothing_in_the_calendar() -> None:
     assert message.calendar is None
 
 
-@pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
 @pytest.mark.parametrize(
     ("name", "greeting"),
     [
@@ -192,6 +191,7 @@ def test_a_rejection_thanks_and_says_that_one_can_ask_to_look_again(settings: An
     )
 
 
+@pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
 def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: str) -> None:
     added = compose_event_email(Row("APPLIED", to_status, actor_kind="COMPANY"), FACTS)
     promoted = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)

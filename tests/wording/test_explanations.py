@@ -186,7 +186,8 @@ def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None
         ),
         (
             {"quiet_weekends": True},
-            "That time does not run at weekends. If we do not know your zone, Europe/Berlin counts.",
+            "That time does not run at weekends. If we do not know your zone, Europe/Berlin"
+            " counts.",
         ),
     ],
 )

@@ -23,7 +23,7 @@ HOUR, DAY = 3_600, 86_400
 def test_a_wait_is_said_in_the_largest_units_and_rounded_up(
     half: int, most: int, expected: str
 ) -> None:
-    said = describe_prospect(Prospect(Forecast(half, most), 0, None))
+    said = describe_prospect(Prospect(Forecast(half, most, 20), 0, None))
 
     assert said == f"You should get a seat {expected}"
 

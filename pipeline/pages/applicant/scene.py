@@ -121,9 +121,7 @@ class _Way:
 
     def drawn(self, length: float) -> str:
         """Return the way up to a length as the data of an SVG path."""
-        passed = [
-            point for point, at in zip(self.points, self.lengths, strict=True) if at < length
-        ]
+        passed = [point for point, at in zip(self.points, self.lengths, strict=True) if at < length]
         return "M" + "L".join(f"{x:g} {y:g}" for x, y in [*passed, self.point(length)])
 
 
@@ -142,7 +140,10 @@ def _on_curve(begin: Point, first: Point, second: Point, end: Point, part: float
     rest = 1 - part
     shares = (rest**3, 3 * rest**2 * part, 3 * rest * part**2, part**3)
     x, y = (
-        sum(share * point[axis] for share, point in zip(shares, (begin, first, second, end)))
+        sum(
+            share * point[axis]
+            for share, point in zip(shares, (begin, first, second, end), strict=True)
+        )
         for axis in (0, 1)
     )
     return round(x, 1), round(y, 1)

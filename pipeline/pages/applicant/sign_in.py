@@ -28,7 +28,7 @@ from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
 from pipeline.services.joining import verify_applications
 from pipeline.web.addresses import client_site
-from pipeline.wording.english import long_duration, plural
+from pipeline.wording.english import plural
 from pipeline.wording.explanations import explain_quiet_hours, window_in_words
 
 # Prefix of the return target for a person who has just applied to the job that follows.

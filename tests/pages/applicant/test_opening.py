@@ -45,7 +45,7 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
 def test_a_line_is_said_in_one_sentence_and_three_steps(visitor: Client) -> None:
     job = factories.job(capacity=2)
     factories.applications(job, 5)
-    known = {str(place): [4 * DAY, 9 * DAY] for place in (1, 9)}
+    known = {str(place): [4 * DAY, 9 * DAY, 20] for place in (1, 9)}
     JobForecast.objects.create(
         job_id=job, seq=1, made_at=database_now(), positions=known, settled=0, came_true=0
     )
