@@ -291,6 +291,8 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
             f" You asked for no seat before {until}. Seats that open earlier go to people behind"
             " you."
         )
+    if standing.accept_until and not standing.is_accepting:
+        turn += f" Your yes in advance ended at {format_time(standing.accept_until, zone)}."
     if standing.is_accepting and standing.draw_at:
         turn += f" {_explain_yes(standing, zone)}"
     if standing.pass_next:

@@ -63,10 +63,7 @@ def describe_outlook(job: Job, wait: str, draw: str = "") -> str:
     confirm = _("You then have %(window)s to confirm.") % names
     if wait:
         return _("Apply today and you should get a seat %(wait)s.") % names + f" {confirm}"
-    if job.people_waiting:
-        return f"{NOT_KNOWN} {_('When it is your turn, you have %(window)s to confirm.') % names}"
-    first = _("All seats are taken. You would be first in line.")
-    return f"{first} {_('When it is your turn, you have %(window)s to confirm.') % names}"
+    return NOT_KNOWN if job.people_waiting else _("You would be first in line.")
 
 
 def _describe_free_seat(job: Job, names: dict[str, str]) -> str:
@@ -92,9 +89,9 @@ def _describe_joining(job: Job) -> str:
     if job.awaits_draw:
         return _("Everyone who applies before the draw has the same chance.")
     if job.status == JobStatus.OPEN and job.seats_free and not job.is_filled:
-        return _("A seat is free, so you need not wait.")
+        return _("A seat is free: you need not wait.")
     names = {"number": f"{job.people_waiting + 1:,}"}
-    return _("You would be number %(number)s. People who come later stand behind you.") % names
+    return _("You would be number %(number)s. Those who come later stand behind you.") % names
 
 
 def _describe_turn(job: Job) -> str:
@@ -106,7 +103,7 @@ def _describe_turn(job: Job) -> str:
 
 
 def _describe_answer(pace: AnswerPace) -> str:
-    reads = _("A person reads everything and decides.")
+    reads = _("A person reads everything.")
     if not pace.aim:
         return reads
     if not pace.tenths:

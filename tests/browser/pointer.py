@@ -43,8 +43,13 @@ class Hands:
         self._use(self.page.get_by_role("button", name=name).first)
 
     def follow(self, name: str) -> None:
-        """Follow a link."""
-        self._use(self.page.get_by_role("link", name=name).first)
+        """Follow a link. If it is in a menu or a part that is closed, open that first."""
+        link = self.page.get_by_role("link", name=name)
+        hidden = self.page.get_by_role("link", name=name, include_hidden=True).first
+        hidden.wait_for(state="attached")
+        if not link.count():
+            self._use(hidden.locator("xpath=ancestor::details[not(@open)]/summary"))
+        self._use(link.first)
 
     def _field(self, label: str) -> Locator:
         fields = self.page.locator("#main :is(input, select, textarea)")

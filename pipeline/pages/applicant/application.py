@@ -292,7 +292,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
 
 
 ASKED = "Sent. The company will look again, and we will email you its answer."
-NOT_NOW = "You cannot ask the company to look again at this application."
+NOT_NOW = "You cannot ask the company to look again."
 
 
 class ContestForm(PlainForm):

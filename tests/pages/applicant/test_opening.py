@@ -11,6 +11,7 @@ from django.test import Client
 
 from jobs.models import JobPosting, Membership, Role, User
 from jobs.policies import DAY
+from pipeline.figures.forecast import POSITIONS
 from pipeline.models import Application, JobForecast
 from pipeline.pages.live_page import STREAM_HEADER
 from pipeline.services.jobs import close_job, pause_job
@@ -45,7 +46,7 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
 def test_a_line_is_said_in_one_sentence_and_three_steps(visitor: Client) -> None:
     job = factories.job(capacity=2)
     factories.applications(job, 5)
-    known = {str(place): [4 * DAY, 9 * DAY, 20] for place in (1, 9)}
+    known = {str(place): [4 * DAY, 9 * DAY, 20] for place in POSITIONS}
     JobForecast.objects.create(
         job_id=job, seq=1, made_at=database_now(), positions=known, settled=0, came_true=0
     )

@@ -46,7 +46,7 @@ def test_the_seat_is_told_as_accepted_in_advance(waiting: Application) -> None:
     leave(Application.objects.get(job_id=waiting.job_id, status="ACTIVE"))
 
     said = text_of(client.get(mine(waiting)))
-    assert "You had said yes in advance to any seat before" in said
+    assert "You had said yes in advance until" in said
     assert "Confirm my seat" not in said
 
 
@@ -69,7 +69,7 @@ def test_the_page_says_when_a_yes_has_ended(waiting: Application) -> None:
 
     let_time_pass(waiting.job_id, 5 * 86_400)
 
-    assert "Your advance acceptance expired" in text_of(client.get(mine(waiting)))
+    assert "Your yes in advance ended" in text_of(client.get(mine(waiting)))
     assert "Cancel my acceptance" not in text_of(client.get(mine(waiting, "yes/")))
 
 

@@ -12,12 +12,14 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from jobs.models import JobPosting
+from jobs.models import Job, JobPosting
 from jobs.policies import DAY
 from pipeline.domain.states import Outcome, Reason
+from pipeline.figures.forecast import POSITIONS
 from pipeline.form.questions import Question
 from pipeline.form.versions import publish
 from pipeline.management.demo.plans import COMPANIES, MOVING, STORY
+from pipeline.mail.links import LinkedOffer, make_offer_token
 from pipeline.models import Application, JobForecast
 from pipeline.notifications import previews
 from pipeline.services.jobs import close_job, pause_job
@@ -28,6 +30,7 @@ from tests.support.applicants import confirm, decide, mine, owner_signed_in
 from tests.support.clock import database_now, let_time_pass
 from tests.support.forms import FIVE
 from tests.support.lottery import lottery
+from tests.support.push import SITE_KEY
 from tests.support.reading import (
     count_words,
     grade_of,
@@ -109,9 +112,8 @@ def closed() -> UUID:
 
 def filled() -> UUID:
     job = factories.job(hiring={"positions_to_fill": 1}, capacity=2)
-    hired = factories.application(job)
-    factories.applications(job, 3)
-    decide(hired, Outcome.HIRED)
+    factories.applications(job, 4)
+    Job.objects.filter(id=job).update(hired_count=1)
     return job
 
 
@@ -124,7 +126,7 @@ def with_forecast() -> UUID:
 
 def forecast_for(job: UUID) -> None:
     """Let people in any place be offered a seat in 4 to 9 days."""
-    known = {str(place): [4 * DAY, 9 * DAY, 20] for place in (1, PEOPLE + 5)}
+    known = {str(place): [4 * DAY, 9 * DAY, 20] for place in POSITIONS}
     JobForecast.objects.create(
         job_id=job, seq=1, made_at=database_now(), positions=known, settled=0, came_true=0
     )
@@ -163,7 +165,7 @@ def test_a_job_in_any_state_has_few_words_that_are_not_its_own(edge: str) -> Non
 
 def test_the_count_of_words_is_not_blind() -> None:
     job = factories.job()
-    JobPosting.objects.filter(job_id=job).update(description="word " * 300)
+    JobPosting.objects.filter(job_id=job).update(description=("word " * 300).strip())
     page = Client().get(f"/jobs/{job}/").content.decode()
 
     assert count_words(visible_blocks(page)) > 300
@@ -255,7 +257,7 @@ STATES: dict[str, Callable[[], Application]] = {
     "to be verified": lambda: unverified(factories.job(), factories.applicant()),
 }
 ACTS = ("", "not-before/", "yes/", "pass/", "withdraw/", "look-again/", "name/", "places/")
-SITE_PAGES = ("/", "/privacy/", "/me/", "/me/data/", "/me/data/erase/", "/sign-in/")
+SITE_PAGES = ("/", "/privacy/", "/me/", "/me/data/", "/me/data/erase/", "/me/devices/")
 
 
 def check_words(html: str, own: list[str]) -> None:
@@ -296,10 +298,23 @@ def test_a_job_and_its_rules_are_easy_to_read(edge: str) -> None:
 
 
 @pytest.mark.parametrize("path", SITE_PAGES)
-def test_the_other_pages_are_easy_to_read(path: str) -> None:
-    person = offered()
+def test_the_other_pages_are_easy_to_read(path: str, settings: Any) -> None:
+    person, settings.VAPID_PRIVATE_KEY = offered(), SITE_KEY
 
     page = owner_signed_in(person).get(path)
+
+    assert page.status_code == 200
+    check_words(page.content.decode(), own_texts(person.job_id))
+
+
+@pytest.mark.parametrize("path", ["/sign-in/", "/code/", "confirm"])
+def test_the_pages_before_signing_in_are_easy_to_read(path: str, visitor: Client) -> None:
+    person = offered()
+    visitor.post(f"/jobs/{person.job_id}/apply/", {"name": "Bo", "email": "bo@example.org"})
+    seq = factories.events(person.job_id)[2].seq
+    path = path.replace("confirm", f"/confirm/{make_offer_token(LinkedOffer(person.id, seq))}/")
+
+    page = visitor.get(path)
 
     assert page.status_code == 200
     check_words(page.content.decode(), own_texts(person.job_id))
