@@ -18,8 +18,8 @@ from pipeline.domain.states import Outcome, Reason
 from pipeline.figures.forecast import POSITIONS
 from pipeline.form.questions import Question
 from pipeline.form.versions import publish
-from pipeline.management.demo.plans import COMPANIES, MOVING, STORY
 from pipeline.mail.links import LinkedOffer, make_offer_token
+from pipeline.management.demo.plans import COMPANIES, MOVING, STORY
 from pipeline.models import Application, JobForecast
 from pipeline.notifications import previews
 from pipeline.services.jobs import close_job, pause_job
