@@ -1,4 +1,4 @@
-"""What a person reads who thinks of applying: the line now, and three steps. Pure."""
+"""Words for people who think of applying: the line now, and three steps. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StepWords:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPace:
-    """How soon the company aims to answer, in words, and in how many of ten cases it did."""
+    """Time in which the company aims to answer, in words, and in how many of ten cases it did."""
 
     aim: str = ""
     tenths: int | None = None

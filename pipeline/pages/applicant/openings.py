@@ -65,7 +65,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class PicturedLine:
-    """What the pictures of the steps show of a job's line, up to a few people and seats."""
+    """Shapes that the pictures of the steps show of a job's line, up to a few people and seats."""
 
     ahead: tuple[int, ...]  # where in the picture the people ahead stand
     number: str  # of the person who would join

@@ -60,7 +60,7 @@ def test_a_line_is_said_in_one_sentence_and_three_steps(visitor: Client) -> None
     ) in page
     assert "1. Join the line You would be number 4." in page
     assert "2. Your turn We email you." in page
-    assert "3. An answer A person reads everything and decides. The company aims to answer" in page
+    assert "3. An answer A person reads everything. The company aims to answer" in page
 
 
 def test_a_description_is_text_with_links_and_never_markup(visitor: Client) -> None:
