@@ -61,21 +61,20 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             UNVERIFIED: (
-                "Someone applied with {their} email address, which is not verified yet. The "
-                "application keeps its place in line, but it can only be offered a seat once the "
-                "address is verified. Otherwise it ends at {verify_by}."
+                "An application was made with {their} email address. It keeps its place in line, "
+                "but gets no seat until the address is verified. Otherwise it ends at {verify_by}."
             ),
             Status.ACTIVE: "{applied}. A seat was free, so {they} got it at once.",
             Status.PENDING_ACKNOWLEDGMENT: (
                 "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
             ),
             DRAW_AT: (
-                "{applied} before the draw. The order of everyone in line is drawn by lot, and "
-                "then the people at the front are offered the seats."
+                "{applied} before the draw. The order of the line is drawn by lot, and then the "
+                "first in line are offered the seats."
             ),
             Status.WAITLIST: (
-                "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
-                "everyone ahead in line has had a turn.{cooldown}"
+                "{applied} and joined the line. {They} will be offered a seat after everyone "
+                "ahead has had a turn.{cooldown}"
             ),
         },
     ),
@@ -130,8 +129,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             ACCEPTED_UNTIL: (
-                "{They} had said yes in advance to any seat before {accepted_until}, so the seat "
-                "was confirmed at once. It is {their} seat until the company decides."
+                "{They} had said yes in advance until {accepted_until}. So the seat was confirmed "
+                "at once. It is {their} seat until the company decides."
             ),
             None: (
                 "{They} confirmed the seat in time. It is {their} seat until the company decides."
@@ -159,8 +158,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 "The company gave {they} more time: the seat can be confirmed until {deadline}."
             ),
             None: (
-                "{They} lost time to confirm the seat through no fault of {own} own, so the "
-                "deadline was extended to {deadline}.{quiet}"
+                "{They} lost time to confirm the seat through no fault of {own} own. The deadline "
+                "was extended to {deadline}.{quiet}"
             ),
         },
     ),
@@ -221,9 +220,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             None: (
-                "The company gave {they} back the place in line from before the missed deadline "
-                "of {given}. Its reason: {why_back}. That miss no longer counts, and there is no "
-                "cool-down after it."
+                "The company cancelled {their} missed deadline of {given}. Its reason: {why_back}. "
+                "{They} got the earlier place back, and the miss no longer counts."
             ),
             AFTER_REMOVAL: (
                 "The company reversed its decision and gave {they} {their} earlier place back. "
@@ -239,8 +237,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         verbs=(Verb(Move.PLACE, {_WAIT: _WAIT}),),
         sentences={
             None: (
-                "The order of everyone in line was drawn by lot, and this gave {they} {their} "
-                "place. People who apply later join behind."
+                "The order of the line was drawn by lot, and this gave {they} {their} place. "
+                "People who apply later join behind."
             )
         },
     ),
@@ -285,8 +283,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             "accept_until": (
-                "{They} said yes in advance: a seat that opens for {they} before {accept_until} "
-                "is confirmed at once. The place in line stays the same."
+                "{They} said yes in advance. A seat that comes before {accept_until} is confirmed "
+                "at once. The place in line stays the same."
             ),
             None: "{They} took back {own} yes in advance. {They} will be asked to confirm a seat.",
         },
@@ -316,12 +314,12 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             "pass_next": (
-                "{They} asked to pass {own} next turn. When it comes, the seat goes to the next "
-                "in line, and the place in line stays the same."
+                "{They} asked to pass {own} next turn. That seat goes to the next in line, and "
+                "the place in line stays the same."
             ),
             None: (
-                "{They} took back {own} wish to pass the next turn. {They} will be offered a seat "
-                "then."
+                "{They} took back {own} wish to pass the next turn. {They} will be offered that "
+                "seat."
             ),
         },
     ),

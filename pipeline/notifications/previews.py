@@ -52,6 +52,7 @@ FACTS = Facts(
     application_link=f"{_SITE}/me/applications/{_APPLICATION}/",
     openings_link=f"{_SITE}/",
     data_link=f"{_SITE}/me/data/",
+    name="Ana Li",
     zone=ZoneInfo("Europe/Berlin"),
     place=4,
 )

@@ -87,13 +87,13 @@ class LinePicture:
         return MARGIN
 
 
-def drawn_seats(counts: dict[str, int]) -> list[tuple[str, int]]:
+def drawn_seats(counts: dict[str, int], *, most: int = PLACES) -> list[tuple[str, int]]:
     """List the seats to draw, and the number of the others. Each kind that exists is drawn."""
     total = sum(counts.values())
     kinds = [(kind, counts[kind]) for kind in TRIED if counts[kind]]
-    if total <= PLACES:
+    if total <= most:
         return [(kind, 1) for kind, count in kinds for _ in range(count)]
-    room = PLACES - 2 - len(kinds)
+    room = most - 2 - len(kinds)
     shown = [(kind, 1 + min(count - 1, room * count // total)) for kind, count in kinds]
     drawn = [(kind, 1) for kind, count in shown for _ in range(count)]
     return [*drawn, ("fold", total - len(drawn))]

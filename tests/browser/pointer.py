@@ -47,13 +47,13 @@ class Hands:
         self._use(self._control("link", name))
 
     def _control(self, role: Literal["button", "link"], name: str) -> Locator:
-        """Find a control by its words; if it is in a menu, open that."""
-        menus = self.page.locator("details.menu:not([open])")
+        """Find a control by its words; if it is in a closed menu or part, open that."""
+        menus = self.page.locator("details:not([open])")
         shown = self.page.get_by_role(role, name=name)
         folded = menus.get_by_role(role, name=name, include_hidden=True)
         shown.or_(folded).first.wait_for(state="attached")
         if not shown.count():
-            self._use(folded.first.locator("xpath=ancestor::details").locator("summary"))
+            self._use(folded.first.locator("xpath=ancestor::details[not(@open)]/summary"))
         return shown.first
 
     def _field(self, label: str) -> Locator:

@@ -56,7 +56,7 @@ def test_somebody_applies_confirms_and_leaves(browser_page: OpenPage, site: Site
     expect(main_of(page)).to_contain_text("You have a seat")
     they.follow("Withdraw")
     they.press("Withdraw my application")
-    expect(main_of(page)).to_contain_text("You left this line yourself")
+    expect(main_of(page)).to_contain_text("You withdrew this application.")
     assert_line_is_sound(job_id)
 
 

@@ -29,9 +29,9 @@ from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_
 from pipeline.pages.applicant import answers, application_card
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.applicant.my_files import FilesForm
+from pipeline.pages.applicant.scene import PlaceScene
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
-from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import (
     SeenApplication,
@@ -58,7 +58,7 @@ from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
 LAST_EVENTS = 50
-CONFIRMED = "Seat confirmed. The company will now review your application."
+CONFIRMED = "Seat confirmed."
 WITHDRAWN = "You have withdrawn and left this line."
 TAKEN_OVER = "This is your application now. It keeps its place in line."
 RENAMED = "The company now sees this name."
@@ -83,8 +83,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         return {
             "card": application_card.add_prospects([card])[0],
             "review": review,
-            "aim": review and describe_target(review.target_seconds, works=review.works),
-            "picture": _draw_line(card),
+            "aim": _describe_aim(job),
+            "scene": PlaceScene.of(job, seen.position or 1) if card.state == "waiting" else None,
             **_read_history(seen.application),
             "log_removed_at": removal_time(job),
             "emails": emails,
@@ -195,12 +195,12 @@ def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     return redirect("my_application", application_id)
 
 
-def _draw_line(card: ApplicationCard) -> LinePicture | None:
-    """Draw the line with the applicant in it, while they are in it."""
-    seats = {"active": "active", "offered": "pending"}
-    if card.state == "waiting":
-        return LinePicture.of(card.job, position=card.seen.position)
-    return LinePicture.of(card.job, mine=seats[card.state]) if card.state in seats else None
+def _describe_aim(job: Job) -> str:
+    """Return how soon the company aims to decide, in words; empty without a target."""
+    clock = job.review_clock
+    if clock is None:
+        return ""
+    return describe_target(clock.target_seconds, works=clock.hours is not None)
 
 
 def withdrawal_consequence(card: ApplicationCard) -> str:
@@ -209,10 +209,10 @@ def withdrawal_consequence(card: ApplicationCard) -> str:
         position, waiting = card.seen.position or 1, card.seen.people_waiting
         place = f"You are number {position:,} of {waiting:,} in line."
         if position >= waiting:
-            return f"{place} Nobody is behind you."
+            return place
         return f"{place} If you withdraw, everyone behind you moves up."
     if card.state == "drawing":
-        return "The order is still to be drawn by lot. If you withdraw, you take no part in it."
+        return "The order is not drawn yet. If you withdraw, you take no part in the draw."
     if card.state == "late":
         return "The time to confirm is over, and the seat is no longer yours."
     if card.state == "unverified":
@@ -240,12 +240,11 @@ def _seat_consequence(job: Job) -> str:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:
         return (
-            "Everyone on the waitlist is in a cool-down after a missed deadline, or has asked for "
-            "no seat yet. If you withdraw, the seat stays free until that ends or someone applies."
+            "Nobody on the waitlist can take a seat right now. If you withdraw, the seat stays free"
+            " until someone can."
         )
     return (
-        "If you withdraw, the seat is immediately offered to the first person in line who can "
-        "take one."
+        "If you withdraw, the seat is offered at once to the first person in line who can take it."
     )
 
 
@@ -294,7 +293,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
 
 
 ASKED = "Sent. The company will look again, and we will email you its answer."
-NOT_NOW = "You cannot ask the company to look again at this application."
+NOT_NOW = "You cannot ask the company to look again."
 
 
 class ContestForm(PlainForm):
