@@ -95,6 +95,7 @@ TEMPLATES = [
                 "heroicons.templatetags.heroicons",
                 "pipeline.templatetags.line",
                 "pipeline.templatetags.live",
+                "pipeline.templatetags.look",
             ],
         },
     }
@@ -176,6 +177,9 @@ DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are emailed; tests that need it switch it on
 SITE_URL = env.SITE_URL
+SIGN_UP = env.SIGN_UP
+SIGN_UP_CONTACT = env.SIGN_UP_CONTACT
+SIGN_UP_REFUSED_DOMAINS = {each.strip().lower() for each in env.SIGN_UP_REFUSED_DOMAINS}
 DECISION_UNDO_SECONDS = env.DECISION_UNDO_SECONDS
 CONTEST_DAYS = env.CONTEST_DAYS
 EMAIL_TIMEOUT = 10  # seconds

@@ -20,7 +20,7 @@ from jobs.models import Job, JobStatus
 from pipeline.database.replica import reads_replica
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.errors import JobNotFound
-from pipeline.domain.states import Outcome, Status
+from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.line import removed_logs
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Contest, Event
@@ -269,6 +269,7 @@ class PublicCounts:
     withdrawn: int | None
     removals: Mapping[str, int | None]
     given_back: Mapping[str, int | None]
+    extended: int | None
     contests: ContestCounts
     seats_changed: int
     rules_changed: int
@@ -277,7 +278,8 @@ class PublicCounts:
 _READ_FACTS = """
 SELECT event, CASE WHEN event IN ('REMOVED', 'REINSTATED')
                    THEN coalesce(data ->> 'reason', 'NONE')
-                   WHEN event = 'CONTEST_ANSWERED' THEN data ->> 'answer' END AS reason,
+                   WHEN event = 'CONTEST_ANSWERED' THEN data ->> 'answer'
+                   WHEN event = 'DEADLINE_EXTENDED' THEN actor_kind END AS reason,
        count(*)
 FROM pipeline_event
 WHERE job_id = %(job)s AND seq > %(after)s
@@ -323,6 +325,7 @@ def read_public_facts(job: Job) -> PublicCounts:
         withdrawn=shown_fact(public_total("WITHDRAWN")),
         removals=public_facts_by_reason("REMOVED"),
         given_back=public_facts_by_reason("REINSTATED"),
+        extended=shown_fact(counts.get(("DEADLINE_EXTENDED", ActorKind.COMPANY), 0)),
         contests=ContestCounts(
             shown_fact(public_total("CONTESTED")),
             shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),

@@ -21,7 +21,14 @@ from django.utils.translation import gettext as _
 
 from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
-from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
+    MOST_EXTENSIONS,
+    ActorKind,
+    EventType,
+    Outcome,
+    Status,
+)
 from pipeline.mail.links import LinkedOffer
 from pipeline.wording import sentences
 from pipeline.wording.english import format_time, strip_isolates, time_here_and_utc
@@ -52,7 +59,7 @@ class Facts:
     Leaves out the applicant's own name: anyone could apply with another person's address and have
     any text emailed there. `place` is the place in line now, `prospect` says how long they will
     probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
-    one that an email about a current offer names, `is_extended` says that it was moved back,
+    one that an email about a current offer names, `extensions` is how often it was extended,
     `answer` is what the company wrote about a request to look again, and `passes_left` is how many
     turns the person can still pass.
     """
@@ -67,7 +74,7 @@ class Facts:
     place: int | None = None
     prospect: str = ""
     deadline: datetime | None = None
-    is_extended: bool = False
+    extensions: int = 0
     draw_at: datetime | None = None
     answer: str = ""
     passes_left: int = 0
@@ -119,7 +126,8 @@ def compose_event_email(event: EventForMail, facts: Facts) -> Message | None:
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     ended = event.to_status != Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
-    calendar = CalendarNote(2, is_over=True) if was_offered and ended else message.calendar
+    over = CalendarNote(MOST_EXTENSIONS + 2, is_over=True)  # the system can extend it once as well
+    calendar = over if was_offered and ended else message.calendar
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
@@ -251,7 +259,7 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
     after = [*pass_paragraphs(facts), _withdrawal_paragraph(facts)]
     message = _build(facts, subject, first, what, *after, *more)
-    return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
+    return replace(message, calendar=CalendarNote(sequence=facts.extensions))
 
 
 def pass_paragraphs(facts: Facts) -> list[Paragraph]:
@@ -284,7 +292,7 @@ def _compose_extension(event: EventForMail, facts: Facts) -> Message:
         f"You now have until {until} to confirm:", facts.confirm_link, "Confirm my seat"
     )
     what = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
-    return replace(_build(facts, subject, first, what), calendar=CalendarNote(sequence=1))
+    return replace(_build(facts, subject, first, what), calendar=CalendarNote(facts.extensions))
 
 
 def _notice_composer(

@@ -90,8 +90,8 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     if capacity == 1:
         seats = "One applicant at a time has the seat for review"
     coming_in = (
-        "If a seat is free when you apply, it is yours at once. If your email address is not"
-        " verified yet, you keep a place in line, but we can’t offer you a seat until you enter the"
+        "If a seat is free when you apply, and your email address is verified, it is yours at once."
+        " Otherwise you keep a place in line, but we can’t offer you a seat until you enter the"
         " code that we email you."
     )
     if policy.acknowledge_first_seat:

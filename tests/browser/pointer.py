@@ -40,11 +40,21 @@ class Hands:
 
     def press(self, name: str) -> None:
         """Press a button whose words begin like that."""
-        self._use(self.page.get_by_role("button", name=name).first)
+        self._use(self._control("button", name))
 
     def follow(self, name: str) -> None:
         """Follow a link."""
-        self._use(self.page.get_by_role("link", name=name).first)
+        self._use(self._control("link", name))
+
+    def _control(self, role: Literal["button", "link"], name: str) -> Locator:
+        """Find a control by its words; if it is in a menu, open that."""
+        menus = self.page.locator("details.menu:not([open])")
+        shown = self.page.get_by_role(role, name=name)
+        folded = menus.get_by_role(role, name=name, include_hidden=True)
+        shown.or_(folded).first.wait_for(state="attached")
+        if not shown.count():
+            self._use(folded.first.locator("xpath=ancestor::details").locator("summary"))
+        return shown.first
 
     def _field(self, label: str) -> Locator:
         fields = self.page.locator("#main :is(input, select, textarea)")

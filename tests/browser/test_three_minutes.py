@@ -44,6 +44,10 @@ class Reader:
         self.page.get_by_role("button", name=name).first.click()
         self.page.wait_for_timeout(THINKING_MS)
 
+    def open_menu(self, name: str) -> None:
+        self.page.locator(f"summary[aria-label='{name}']").click()
+        self.page.wait_for_timeout(THINKING_MS)
+
     def sees(self, words: str, where: str = "#main", within_ms: int = PATIENCE_MS) -> None:
         expect(self.page.locator(where)).to_contain_text(words, timeout=within_ms)
 
@@ -114,16 +118,18 @@ def pass_the_time(company: Reader) -> None:
     company.go("/company/")
     company.follow("Shipwright")
     company.follow("Figures")
-    company.follow("Reports")
+    company.page.locator(".tabs").get_by_role("link", name="Reports").click()
     company.page.locator("#main table a, #main li a").first.click()
     company.sees("Week")
     company.go("/company/")
     company.follow("Rigger")
+    company.open_menu("More for this job")
     company.follow("Import people")
     company.page.locator("input[type=file]").set_input_files(ROOT / "docs/samples/people.csv")
     company.press("Import")
     company.sees("57", within_ms=PATIENCE_MS)
-    company.follow("Work")
+    company.follow("Settings")
+    company.follow("Background work")
     company.sees("told to fail")
 
 
@@ -138,7 +144,7 @@ def let_the_second_person_confirm(company: Reader, people: Reader) -> None:
 
 
 def look_back(company: Reader) -> None:
-    company.follow("Timeline")
+    company.follow("History")
     company.sees("Ana Li")
     company.follow("Verify the log")
     company.press("Verify")

@@ -50,6 +50,7 @@ FORM = {
 BODIES: dict[str, dict[str, Any]] = {
     "remove": {"outcome": "REJECTED"},
     "reinstate": {"reason": "OUR_ERROR"},
+    "extend": {"acknowledge_by": "2126-01-01T00:00:00Z"},
     "applications": {"name": "New"},
     "import": {},
     "schedules": {"name": "Mine"},
