@@ -23,11 +23,12 @@ SCHEMES = ("light", "dark")
 # Set, no picture is compared: each becomes the one that later runs compare with.
 IS_REMAKING = os.environ.get("PICTURES") == "remake"
 
-SHRUNK = 4  # dots of the page, in each direction, that one dot of a picture stands for
-MOST_DIFFERENCE = 20  # of a colour's red, green or blue, 0 to 255, before a dot counts as another
-MOST_DOTS = 30  # other dots of a picture: an area of 20 by 24 dots of the page
+SHRUNK = 8  # dots of the page, in each direction, that one dot of a picture stands for
+MOST_DIFFERENCE = 10  # of a colour's red, green or blue, 0 to 255, before a dot counts as another
+MOST_DOTS = 10  # other dots of a picture: an area of 16 by 40 dots of the page
 
-# What differs each time: random ids and secrets, hashes made of them, the port of the server.
+# What differs each time: random ids and secrets, hashes made of them, the port of the server;
+# and letters of scripts for which a machine may have another font, or none.
 _SAME_WORDS = r"""
 () => {
   const same = (text) => text
@@ -41,7 +42,7 @@ _SAME_WORDS = r"""
     if (text !== walker.currentNode.data) walker.currentNode.data = text;
   }
   for (const field of document.querySelectorAll("input, textarea")) field.value = same(field.value);
-  for (const code of document.querySelectorAll(".qr, .live")) code.style.visibility = "hidden";
+  for (const code of document.querySelectorAll(".qr, .live, .other-script")) code.style.visibility = "hidden";
   return document.fonts.ready.then(() => undefined);
 }
 """

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 from playwright.sync_api import Browser, Page
 
@@ -22,6 +23,7 @@ from tests.browser.site import WIDTHS
 from tests.browser.still_site import NOW, still_database, still_environment
 from tests.browser.test_every_page import ANYBODY, APPLICANT, COMPANY, STAFF, WORK, Where
 from tests.browser.world import World, make_world
+from tests.support.clean_database import empty_the_database
 from tests.support.environment import process_environment
 from tests.support.server import serving
 
@@ -78,17 +80,23 @@ class StillSite:
 
 @pytest.fixture(scope="module")
 def still(
-    kept_database: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+    django_db_setup: None,
+    django_db_blocker: Any,
+    browser: Browser,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[StillSite]:
     """A site at which it is always NOW."""
     folder = tmp_path_factory.mktemp("still")
-    environment = still_environment(process_environment(SECURE_COOKIES="off"), folder)
-    with still_database():
-        world = make_world()
-        with serving(environment, folder / "web.log", workers=1) as url:
-            site = StillSite(url, world, browser)
-            yield site
-            site.close()
+    with django_db_blocker.unblock():
+        environment = still_environment(process_environment(SECURE_COOKIES="off"), folder)
+        with still_database():
+            world = make_world()
+            with serving(environment, folder / "web.log", workers=1) as url:
+                site = StillSite(url, world, browser)
+                yield site
+                site.close()
+        empty_the_database()
+        connection.close()  # beside a browser, nothing else would find it
 
 
 def test_each_page_has_its_pictures_and_no_other_is_kept() -> None:
