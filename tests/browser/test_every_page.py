@@ -218,6 +218,7 @@ ELSEWHERE = {
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",
     "enter_code": "test_stories.py",
+    "gallery": "test_pictures.py",
     "import_result": "test_importing.py",
     "mail_preview": "test_dev_mail.py",
     "mfa_reauthenticate_webauthn": "test_passkeys.py",
