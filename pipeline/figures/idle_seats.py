@@ -102,11 +102,13 @@ def fold(
     """
     turns = sorted(turn for miss in misses for turn in ((miss.offered_at, 1), (miss.missed_at, -1)))
     first, last = edges[0], edges[-1]
-    moments = {*edges, *(state.at for state in states), *(at for at, _ in turns)}
-    ledgers = [IdleSeatLedger() for _ in edges[1:]]
+    moments = sorted([*edges, *(state.at for state in states), *(at for at, _ in turns)])
+    sums = [[_NONE] * len(fields(IdleSeatLedger)) for _ in edges[1:]]
     state, missing = None, 0
     next_state = next_turn = bucket = 0
-    for start, end in pairwise(sorted(moments)):
+    for start, end in pairwise(moments):
+        if start == end:
+            continue
         while next_state < len(states) and states[next_state].at <= start:
             state = states[next_state]
             next_state += 1
@@ -117,22 +119,28 @@ def fold(
             continue
         while edges[bucket + 1] <= start:
             bucket += 1
-        ledgers[bucket] += _state_ledger(state, missing, end - start)
-    return ledgers
+        _add_span(sums[bucket], state, missing, end - start)
+    return [IdleSeatLedger(*each) for each in sums]
 
 
-def _state_ledger(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
-    """Return the ledger of a span without changes; `missing` open offers will be missed."""
-    if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
-        return IdleSeatLedger()
+# Places of the causes among the fields of a ledger. A log has very many spans, so that each is
+# added to plain numbers.
+_USED, _MISSED, _COOLDOWN, _NOBODY, _PAUSED = range(len(fields(IdleSeatLedger)))
+_OPEN, _STOPPED = JobStatus.OPEN.value, JobStatus.PAUSED.value
+
+
+def _add_span(sums: list[timedelta], state: SeatState, missing: int, span: timedelta) -> None:
+    """Add a span without changes to a ledger; `missing` open offers will be missed."""
+    if state.status not in (_OPEN, _STOPPED):
+        return
     held = state.active + state.pending
-    free = span * max(0, state.capacity - held)
-    used, missed = span * (held - missing), span * missing
-    if state.status == JobStatus.PAUSED:
-        return IdleSeatLedger(used, missed, paused=free)
-    if state.waiting:
-        return IdleSeatLedger(used, missed, cooldown=free)
-    return IdleSeatLedger(used, missed, nobody=free)
+    sums[_USED] += span * (held - missing)
+    if missing:
+        sums[_MISSED] += span * missing
+    if state.capacity > held:
+        free = _COOLDOWN if state.waiting else _NOBODY
+        cause = _PAUSED if state.status == _STOPPED else free
+        sums[cause] += span * (state.capacity - held)
 
 
 @dataclass(frozen=True, slots=True)

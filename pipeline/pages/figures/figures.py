@@ -37,6 +37,7 @@ RANGES: dict[str, tuple[str, timedelta | None]] = {
     "all": ("All time", None),
 }
 USUAL = "7d"
+ROWS = 40  # of the table behind the chart of seats and waitlist
 NO_CHARTS = (
     "Open the job to see how full its seats are, how long people wait for an offer, how quickly"
     " they confirm it, when deadlines are missed, and why seats stay free."
@@ -68,6 +69,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "chosen": chosen,
         "no_charts": NO_CHARTS,
         "series": series,
+        "point_rows": series.points[:: len(series.points) // ROWS + 1],
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f}%",
