@@ -95,6 +95,7 @@ TEMPLATES = [
                 "heroicons.templatetags.heroicons",
                 "pipeline.templatetags.line",
                 "pipeline.templatetags.live",
+                "pipeline.templatetags.look",
             ],
         },
     }

@@ -13,9 +13,10 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
 from applicants import browser
@@ -30,6 +31,7 @@ from pipeline.pages import kept_form
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_person
+from pipeline.web.addresses import is_client_developer
 from pipeline.wording.english import isolated
 
 P = ParamSpec("P")
@@ -295,6 +297,12 @@ def public_job(request: HttpRequest, job_id: UUID) -> Job:
     if not is_public and switch_current_member(request, job.company_id) is None:
         raise JobNotFound
     return job
+
+
+def require_developer(request: HttpRequest) -> None:
+    """Refuse all but a developer at the machine of a site without a mail server. Raises 404."""
+    if not (settings.DEV_MAIL and is_client_developer(request)):
+        raise Http404
 
 
 def _build_member(membership: Membership) -> Member:

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
+from django.utils.translation import gettext as _
+
 from pipeline.figures.series import Point
 from pipeline.wording.english import count, people, plural, single_unit_duration
 
 WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
-TOP = 18  # pixels above the box, for the labels of marks
+TOP = 34  # pixels above the box, for the title of the axis and the labels of marks
+BELOW = 44  # pixels below the box, for the labels and the title of the axis
 BAR_SHARE = 0.76  # share of its place that a bar fills
 
 
@@ -99,6 +102,8 @@ class Chart:
     ident: str
     title: str
     description: str
+    x_title: str
+    y_title: str
     x: list[ChartTick]
     y: list[ChartTick]
     curves: list[Curve] = field(default_factory=list)
@@ -118,12 +123,22 @@ class Chart:
     @property
     def height(self) -> int:
         """Total height in pixels, including the labels below."""
-        return TOP + HEIGHT + 28
+        return TOP + HEIGHT + BELOW
 
     @property
     def words_y(self) -> int:
         """Baseline of the labels below, in pixels."""
         return TOP + HEIGHT + 19
+
+    @property
+    def x_title_y(self) -> int:
+        """Baseline of the title of the axis below, in pixels."""
+        return self.height - 7
+
+    @property
+    def marks_y(self) -> int:
+        """Baseline of the labels of marks, in pixels."""
+        return TOP - 6
 
     @property
     def box(self) -> str:
@@ -259,6 +274,8 @@ def draw_occupancy(
             f" {plural(last.capacity, 'is', 'are')} taken and {people(last.waiting)}"
             f" {plural(last.waiting, 'is', 'are')} waiting."
         ),
+        x_title=_("Time"),
+        y_title=_("Seats and people"),
         x=time_ticks(start, end, zone),
         y=y,
         curves=[

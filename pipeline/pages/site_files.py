@@ -120,8 +120,8 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "start_url": reverse("dashboard"),
         "scope": "/",
         "display": "minimal-ui",
-        "background_color": "#f5f6f9",
-        "theme_color": "#ffffff",
+        "background_color": "#fbfbfc",
+        "theme_color": "#fbfbfc",
         "icons": [*icons, {**icons[-1], "purpose": "maskable"}],
     }
     return JsonResponse(described, content_type="application/manifest+json")

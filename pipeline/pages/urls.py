@@ -2,7 +2,17 @@
 
 from django.urls import include, path
 
-from pipeline.pages import attachments, demo, files, history, imports, sandbox, site_files, webhooks
+from pipeline.pages import (
+    attachments,
+    demo,
+    files,
+    gallery,
+    history,
+    imports,
+    sandbox,
+    site_files,
+    webhooks,
+)
 
 _HISTORY_JOB = "company/jobs/<uuid:job_id>"
 _FILES_JOB = "company/jobs/<uuid:job_id>"
@@ -59,6 +69,7 @@ urlpatterns = [
     path("company/test/clock/", sandbox.move_clock, name="move_clock"),
     path("company/test/emails/", sandbox.list_emails, name="sandbox_emails"),
     path("company/test/emails/<uuid:email_id>/", sandbox.show_email, name="sandbox_email"),
+    path("dev/gallery/", gallery.show, name="gallery"),
     path("demo/sign-in/<str:token>/", demo.sign_in, name="demo_sign_in"),
     path("demo/jobs/<uuid:job_id>/apply-as/<slug:who>/", demo.apply_person, name="apply_as"),
     path("demo/newest-email/<slug:who>/", demo.newest_story_email, name="newest_story_email"),

@@ -3,7 +3,7 @@
 // The picture holds no names, only seats and people in order, so a move is read from two pictures:
 // a seat that was not offered before and is now, while someone waited, was taken from the front.
 // Nothing moves for readers who want less motion.
-const MOVE_MS = 700;
+const MOVE_MS = 240;
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 const kindsOf = (picture) =>
@@ -16,7 +16,7 @@ export const shownIn = (picture) =>
 
 const slide = (shape, x, y, delay = 0) =>
   shape.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }], {
-    duration: MOVE_MS, delay, easing: "cubic-bezier(.3, .7, .2, 1)", fill: "backwards",
+    duration: MOVE_MS, delay, easing: "cubic-bezier(.2, .7, .2, 1)", fill: "backwards",
   });
 
 const centreOf = (circle) => [circle.cx.baseVal.value, circle.cy.baseVal.value];
@@ -38,9 +38,9 @@ export function moveFrom(before, picture) {
   if (taken) {
     gone.forEach((seat, place) => {
       const dot = seat.querySelector("circle");
-      if (dot) slide(dot, x - centreOf(dot)[0], y - centreOf(dot)[1], place * 80);
+      if (dot) slide(dot, x - centreOf(dot)[0], y - centreOf(dot)[1], place * 40);
     });
-    people.forEach((person, place) => slide(person, step * taken, 0, 120 + place * 25));
+    people.forEach((person, place) => slide(person, step * taken, 0, 40 + place * 10));
   } else if (people.length > before.people) {
     people.slice(before.people).forEach((person) => slide(person, step * 2, 0));
   }

@@ -24,6 +24,7 @@ function make() {
   field.setAttribute("aria-label", "Name of a page, a job or a person");
   list = document.createElement("div");
   list.setAttribute("role", "status");
+  list.innerHTML = `<div class="skeleton" aria-hidden="true">${"<i></i>".repeat(7)}</div>`;
   dialog.append(field, list);
   document.body.append(dialog);
   field.addEventListener("input", () => {

@@ -18,15 +18,18 @@ async function drawPage(page, name) {
 }
 
 async function show(box) {
+  const expected = document.createElement("div"); // as tall as the first page, so that nothing jumps
+  expected.className = "skeleton-page";
+  box.replaceChildren(expected);
   GlobalWorkerOptions.workerSrc = box.dataset.worker;
   const document_ = await getDocument({
     url: box.dataset.pdf, enableXfa: false, useWasm: false, stopAtErrors: false, disableRange: true, disableStream: true,
   }).promise;
   const count = Math.min(document_.numPages, MOST_PAGES);
-  box.replaceChildren();
   for (let number = 1; number <= count; number += 1) {
     const page = await document_.getPage(number);
     box.append(await drawPage(page, `${box.dataset.page} ${number}/${document_.numPages}`));
+    expected.remove();
     page.cleanup();
   }
   if (count < document_.numPages) {

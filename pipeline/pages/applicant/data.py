@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpRe
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants import browser
@@ -181,6 +182,8 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
             f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
             " you had no place."
         ),
+        x_title=_("Time"),
+        y_title=_("Place"),
         x=time_ticks(start, end, timezone.get_current_timezone()),
         y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],
         curves=[stepped_line("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],

@@ -11,7 +11,6 @@ from uuid import UUID
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -39,13 +38,12 @@ from pipeline.notifications.devices import (
     vapid_public_key,
 )
 from pipeline.pages import page_urls
-from pipeline.pages.access import current_applicant, for_applicants
+from pipeline.pages.access import current_applicant, for_applicants, require_developer
 from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import read_mine, read_my_states
 from pipeline.selectors.pages import Page
 from pipeline.web import rate_limit
-from pipeline.web.addresses import is_client_developer
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import long_duration
 
@@ -227,7 +225,7 @@ _OF_AN_EMAIL = {
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
-    _require_developer(request)
+    require_developer(request)
     to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
     kept = [mail for mail in dev_mailbox.read_newest() if to in mail.to.lower()]
     page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
@@ -245,7 +243,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
-    _require_developer(request)
+    require_developer(request)
     mail = dev_mailbox.read(name)
     if mail is None:
         raise Http404
@@ -257,7 +255,7 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
-    _require_developer(request)
+    require_developer(request)
     mail = dev_mailbox.read(name)
     if mail is None or not mail.html:
         raise Http404
@@ -268,7 +266,7 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
-    _require_developer(request)
+    require_developer(request)
     sample = previews.find(kind)
     if sample is None:
         raise Http404
@@ -280,13 +278,8 @@ def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
-    _require_developer(request)
+    require_developer(request)
     sample = previews.find(kind)
     if sample is None:
         raise Http404
     return HttpResponse(sample.html)
-
-
-def _require_developer(request: HttpRequest) -> None:
-    if not (settings.DEV_MAIL and is_client_developer(request)):
-        raise Http404

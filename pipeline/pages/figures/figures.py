@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
@@ -145,6 +146,8 @@ def _draw_idle_hours(found: IdleSeats) -> Chart | None:
         ident="idle",
         title="Seat hours lost, by cause",
         description="Hours times seats in each week.",
+        x_title=gettext("Week"),
+        y_title=gettext("Seat hours"),
         x=[
             ChartTick(
                 (number + 0.5) * place,

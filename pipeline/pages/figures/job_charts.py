@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from django.utils.translation import gettext as _
+
 from jobs.policies import Policy
 from pipeline.figures.series import STEPS, WAIT_EDGES, SeatTime, Series
 from pipeline.pages.charts import (
@@ -39,6 +41,8 @@ def draw_answers(series: Series, policy: Policy) -> Chart | None:
             + " Quiet hours are part of these times."
             * bool(policy.quiet_hours())
         ),
+        x_title=_("Time since the offer"),
+        y_title=_("Offers confirmed"),
         x=duration_ticks(longest),
         y=SHARE_TICKS,
         curves=[straight_line("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
@@ -71,6 +75,8 @@ def draw_waits(series: Series) -> Chart | None:
         ident="waits",
         title="Time from applying to the first offer",
         description=f"{sum(counts):,} first offers, by how long people had waited.",
+        x_title=_("Time waited"),
+        y_title=_("People"),
         x=[
             ChartTick((n + 1) / len(counts), short_duration(edge), wide_only=n % 2 == 1)
             for n, edge in enumerate(edges)
@@ -93,6 +99,8 @@ def draw_hours(series: Series) -> Chart | None:
         description=(
             f"Most deadlines were missed between {worst:02}:00 and {(worst + 1) % 24:02}:00."
         ),
+        x_title=_("Hour of the deadline"),
+        y_title=_("Deadlines missed"),
         x=[
             ChartTick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24
         ],

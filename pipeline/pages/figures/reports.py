@@ -15,6 +15,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
@@ -251,6 +252,8 @@ def draw_days(figures: dict[str, Any], week: Week) -> Chart | None:
         ident="days",
         title="Day by day",
         description="Applications, offers, confirmations and missed deadlines on each day.",
+        x_title=_("Day"),
+        y_title=_("Number"),
         x=[
             ChartTick((number + 0.5) / DAYS, f"{day:%a} {day.day}", wide_only=number % 2 == 1)
             for number, day in enumerate(week.days[:DAYS])

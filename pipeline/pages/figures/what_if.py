@@ -10,6 +10,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from jobs.models import Job
 from pipeline.domain.permissions import Action
@@ -186,6 +187,8 @@ def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
         ident="pair",
         title="Seat hours lost",
         description=f"{hours[0]:,} as it was, {hours[1]:,} with the other rules.",
+        x_title=_("Rules"),
+        y_title=_("Seat hours"),
         x=[ChartTick((number + 0.5) / 2, name) for number, name in enumerate(names)],
         y=y,
         bars=build_bars(
@@ -204,6 +207,8 @@ def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
         ident="sweep",
         title="Seat hours lost, by the time to confirm",
         description="The other rules with each time to confirm.",
+        x_title=_("Time to confirm"),
+        y_title=_("Seat hours"),
         x=[
             ChartTick(
                 number / last, short_duration(run["window_seconds"]), wide_only=number % 2 == 1

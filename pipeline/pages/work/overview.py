@@ -14,6 +14,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
@@ -273,6 +274,8 @@ def _draw_runs(
         ident=f"runs-{ident}",
         title=title,
         description=says,
+        x_title=_("Time"),
+        y_title=_("Seconds") if ident == "latency" else _("Tasks"),
         x=[ChartTick(n / len(runs), time) for n, time in enumerate(times) if n % 4 == 0],
         y=y,
         bars=build_bars(numbers, labels, top, kind=kind),

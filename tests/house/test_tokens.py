@@ -1,0 +1,57 @@
+"""Colours, type and motion of the pages: contrast of the tokens, and what stylesheets may say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.environment import ROOT
+
+STYLES = sorted((ROOT / "static" / "css").glob("*.css"))
+TOKENS = (ROOT / "static" / "css" / "tokens.css").read_text()
+COLOURS = {
+    name: (light, dark or light)
+    for name, light, dark in re.findall(
+        r"--([\w-]+): (?:light-dark\()?(#[0-9a-f]{6})(?:, (#[0-9a-f]{6})\))?;", TOKENS
+    )
+}
+GROUNDS = ("ground", "ground-panel", "ground-sunk", "ground-hover", "ground-held", "ground-chip")
+LETTERS = [
+    *((ink, ground) for ink in ("ink", "ink-soft") for ground in (*GROUNDS, "warn-soft")),
+    *((ink, soft) for ink in ("ink", "ink-soft") for soft in ("good-soft", "bad-soft")),
+    *(
+        (ink, ground)
+        for ink in ("accent", "good", "bad")
+        for ground in ("ground", "ground-panel", "ground-sunk", "ground-hover", f"{ink}-soft")
+    ),
+    *(("on-accent", ground) for ground in ("accent", "accent-hover")),
+    *((f"on-{ground}", ground) for ground in ("warn", "bad")),
+    *((f"avatar-{tint}-ink", f"avatar-{tint}") for tint in range(1, 6)),
+]
+SHAPES = [("edge-field", "ground"), ("edge-field", "ground-panel"), ("accent", "ground-panel")]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, as WCAG 2 counts it."""
+    dim, bright = sorted(map(_luminance, (one, other)))
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_letters_and_shapes_can_be_told_from_their_ground(scheme: int) -> None:
+    weak = [
+        f"{ink} on {ground}"
+        for least, pairs in ((4.5, LETTERS), (3.0, SHAPES))
+        for ink, ground in pairs
+        if contrast(COLOURS[ink][scheme], COLOURS[ground][scheme]) < least
+    ]
+
+    assert len(COLOURS) > 30
+    assert weak == []
