@@ -240,11 +240,12 @@ def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
 
 
 # The rows of each job from its first on, with its status and seats before the first, and for each
-# miss the time of its offer. Before a draw by lot, seats are as in a draft: they cannot be taken.
+# miss the time of its offer. Rows after which the seats are as before are left out: in a long line
+# most people only join it. Before a draw by lot, seats are as in a draft: they cannot be taken.
 _READ = """
-SELECT job_id, row.at, row.status, row.capacity, row.positions, active, pending, waiting, hired,
+SELECT number, row.at, row.status, row.capacity, row.positions, active, pending, waiting, hired,
        base.status, base.capacity, base.positions, offer.at
-FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) AS wanted (job, first)
+FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) WITH ORDINALITY AS wanted (job, first, number)
 JOIN jobs_job job ON job.id = wanted.job
 CROSS JOIN LATERAL (
     SELECT CASE WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity')
@@ -256,22 +257,30 @@ CROSS JOIN LATERAL (
     ORDER BY seq DESC LIMIT 1
 ) base
 CROSS JOIN LATERAL (
-    SELECT job_id, seq, at, application_id, event, from_status,
+    SELECT seq, at, application_id, event, from_status,
            CASE WHEN application_id IS NULL THEN CASE
                WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity') THEN 'DRAFT'
                ELSE data ->> 'status' END END AS status,
            CASE WHEN application_id IS NULL THEN (data ->> 'capacity')::int END AS capacity,
            (data ->> 'positions_to_fill')::int AS positions, (data ->> 'hired')::int AS hired,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
-           (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting
+           (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting,
+           lag((data ->> 'active')::int + (data ->> 'pending')::int) OVER earlier AS held_before,
+           lag((data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0)) OVER earlier
+               AS waiting_before,
+           lag((data ->> 'hired')::int) OVER earlier AS hired_before
     FROM pipeline_event WHERE job_id = wanted.job AND seq >= wanted.first
+    WINDOW earlier AS (ORDER BY seq)
 ) row
 LEFT JOIN LATERAL (
     SELECT max(at) AS at FROM pipeline_event before
     WHERE before.application_id = row.application_id AND before.seq < row.seq
       AND before.to_status = 'PENDING_ACKNOWLEDGMENT' AND before.event <> 'DEADLINE_EXTENDED'
 ) offer ON row.event IN ('DECAYED', 'LAPSED') AND row.from_status = 'PENDING_ACKNOWLEDGMENT'
-ORDER BY job_id, row.seq
+WHERE row.application_id IS NULL OR held_before IS DISTINCT FROM active + pending
+   OR (waiting_before > 0) IS DISTINCT FROM (waiting > 0) OR hired_before IS DISTINCT FROM hired
+   OR offer.at IS NOT NULL
+ORDER BY number, row.seq
 """
 
 
@@ -293,8 +302,9 @@ def _read_states(
     with connection.cursor() as cursor:
         cursor.execute(_READ, {"jobs": list(firsts), "firsts": list(firsts.values())})
         rows = cursor.fetchall()
-    found = {}
-    for job_id, own in groupby(rows, key=itemgetter(0)):
+    found: dict[UUID, tuple[list[SeatState], list[MissedOffer]]] = {}
+    ids = list(firsts)
+    for number, own in groupby(rows, key=itemgetter(0)):
         states: list[SeatState] = []
         misses: list[MissedOffer] = []
         known: Sequence[Any] = ()
@@ -304,5 +314,5 @@ def _read_states(
             states.append(seat_state(at, known, counters))
             if offered_at:
                 misses.append(MissedOffer(offered_at, at))
-        found[job_id] = (states, misses)
+        found[ids[number - 1]] = (states, misses)
     return found

@@ -62,7 +62,9 @@ def _first_letter(word: str) -> str:
 def tag_seat_dots(taken: int = 0, offered: int = 0, free: int = 0) -> SafeString:
     """Return seats as small squares. Words beside them have to say the same."""
     kinds = ["taken"] * taken + ["offered"] * offered + ["free"] * free
-    squares = format_html_join("", '<i class="{}"></i>', ((kind,) for kind in kinds[-MOST_SEAT_DOTS:]))
+    squares = format_html_join(
+        "", '<i class="{}"></i>', ((kind,) for kind in kinds[-MOST_SEAT_DOTS:])
+    )
     return format_html('<span class="seat-dots" aria-hidden="true">{}</span>', squares)
 
 
@@ -118,7 +120,9 @@ def tag_sparkline(values: Sequence[float], label: str) -> SafeString | str:
 @register.simple_tag(name="skeleton")
 def tag_skeleton(rows: int = 5) -> SafeString:
     """Return grey rows in place of what is still loading, inside of an `aria-busy` element."""
-    return format_html('<div class="skeleton" aria-hidden="true">{}</div>', SafeString("<i></i>" * rows))
+    return format_html(
+        '<div class="skeleton" aria-hidden="true">{}</div>', SafeString("<i></i>" * rows)
+    )
 
 
 @register.simple_block_tag(name="menu")

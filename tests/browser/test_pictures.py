@@ -110,7 +110,9 @@ def test_pages_look_like_their_pictures(still: StillSite, request: pytest.Fixtur
         names = names[date.today().toordinal() % PARTS :: PARTS]  # noqa: DTZ011
 
     found = [
-        each for name in names for each in pictures.differences(still.open(name), name, still.studio)
+        each
+        for name in names
+        for each in pictures.differences(still.open(name), name, still.studio)
     ]
 
     assert found == [], "see screenshots/; if this is meant, make the pictures anew"

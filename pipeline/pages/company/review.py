@@ -205,7 +205,7 @@ def _save(member: Member, job: Job, form: FollowForm, rows: list[CriterionForm])
 def _form(member: Member, job: Job, data: Any = None) -> FollowForm:
     """Return the form with what the member may change, as it is saved or as it was sent."""
     own = JobFollower.objects.filter(job_id=job.id, user_id=member.user.id)
-    initial = {"telling": own.values_list("telling", flat=True).first() or USUAL}
+    initial: dict[str, Any] = {"telling": own.values_list("telling", flat=True).first() or USUAL}
     if not member.may(Action.CHANGE_REVIEW):
         return FollowForm(data, initial=initial)
     turns = RotaMember.objects.filter(job_id=job.id).values_list("user_id", flat=True)
