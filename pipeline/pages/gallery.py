@@ -20,6 +20,8 @@ from pipeline.pages.line_picture import LinePicture
 from pipeline.wording.events import STATUS_WORDS
 
 SCHEMES = ("light", "dark")
+COLOURS = "ground panel sunk hover held chip ink soft rule edge field accent warn good bad".split()
+TONES, NOTICES = ("plain", "good", "warn", "bad", "wait"), ("info", "success", "warning", "error")
 WAITING = (12, 14, 14, 11, 16, 17, 18)
 NAMES = (
     *("Femi Demir", "Mara Lindqvist", "Nils Rossi", "Olga Weber", "Viktor Khan", "Ana"),
@@ -59,6 +61,9 @@ def _sample(scheme: str) -> dict[str, Any]:
     filled = {"name": "Rosa Almeida", "email": "rosa@", "pay": "month", "boat": "The Maré."}
     return {
         "scheme": scheme,
+        "colours": COLOURS,
+        "tones": TONES,
+        "notices": NOTICES,
         "names": NAMES,
         "statuses": STATUS_WORDS,
         "form": SampleForm(filled, auto_id=f"{scheme}_%s"),

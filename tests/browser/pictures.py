@@ -31,7 +31,7 @@ MOST_DOTS = 30  # other dots of a picture: an area of 20 by 24 dots of the page
 _SAME_WORDS = r"""
 () => {
   const same = (text) => text
-    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, (id) => id.replace(/\w/g, "0"))
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, (id) => id.replace(/\w/g, "0"))
     .replace(/\b(?=\w*\d)[0-9a-f]{5,}\b/gi, (hash) => "0".repeat(hash.length))
     .replace(/(127\.0\.0\.1|localhost):\d+/g, "$1:8000")
     .replace(/\b[\w-]{20,}\b/g, (token) => /\d/.test(token) ? "0".repeat(token.length) : token);
@@ -67,15 +67,17 @@ async ([before, after, most]) => {
     return pen.getImageData(0, 0, picture.width, picture.height);
   };
   const [old, now] = [await dots(before), await dots(after)];
-  if (old.width !== now.width || old.height !== now.height)
-    return { dots: Infinity, where: `${old.width} by ${old.height} became ${now.width} by ${now.height}` };
+  const size = (one) => `${one.width} by ${one.height}`;
+  if (size(old) !== size(now))
+    return { dots: Infinity, where: `as it is ${size(now)}, and was ${size(old)}` };
   let others = 0, left = Infinity, top = Infinity, right = 0, bottom = 0;
   for (let at = 0; at < old.data.length; at += 4) {
-    const far = Math.max(...[0, 1, 2].map((part) => Math.abs(old.data[at + part] - now.data[at + part])));
-    if (far <= most) continue;
+    const far = [0, 1, 2].map((part) => Math.abs(old.data[at + part] - now.data[at + part]));
+    if (Math.max(...far) <= most) continue;
     const x = (at / 4) % old.width, y = Math.floor(at / 4 / old.width);
     others += 1;
-    [left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)];
+    [left, top] = [Math.min(left, x), Math.min(top, y)];
+    [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];
   }
   const where = others ? `between ${left}, ${top} and ${right}, ${bottom}` : "";
   return { dots: others, where };

@@ -21,8 +21,7 @@ def test_the_gallery_can_be_used_and_looks_like_its_pictures(
     browser_page: OpenPage, browser: Browser, live_server: Any, settings: Any
 ) -> None:
     settings.DEV_MAIL = True
-    page, studio = browser_page(), browser.new_page()
-    page.clock.set_fixed_time(NOW)
+    page, studio = browser_page(javascript=False), browser.new_page()
     with mock.patch("django.utils.timezone.now", return_value=NOW):
         page.goto(live_server.url + reverse("gallery"))
 
@@ -35,5 +34,7 @@ def test_the_gallery_can_be_used_and_looks_like_its_pictures(
     assert found == [], "see screenshots/; if this is meant, make the pictures anew"
 
 
-def test_only_developers_see_the_gallery(client: Any, db: None) -> None:
+def test_only_developers_see_the_gallery(client: Any, settings: Any, db: None) -> None:
+    settings.DEV_MAIL = False
+
     assert client.get(reverse("gallery")).status_code == 404

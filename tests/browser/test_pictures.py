@@ -1,8 +1,7 @@
 """Pages look as their kept pictures do: in two schemes and three widths, within a tolerance.
 
-`PICTURES=remake python3 run.py test tests/browser -k pictures -n 0` makes all pictures anew; look at
-what changed before you commit it. Each run compares another tenth of the pages, a run with `--long`
-all of them. A picture that differs is put into `screenshots/`.
+CONTRIBUTING.md has the command that makes all pictures anew. Each run compares another tenth of
+the pages, a run with `--long` all of them. A picture that differs is put into `screenshots/`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page
 
-from applicants.models import Applicant
 from tests.browser import pictures
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.helpers import sign_in_applicant, sign_in_staff
@@ -46,7 +44,9 @@ class StillSite:
         """Open a page as the reader to whom it belongs."""
         who = "anybody" if name in OF_ANYBODY else "owner"
         page = self._page_of("applicant" if name in OF_APPLICANTS else who)
-        page.goto(reverse(name, kwargs=PAGES[name](self.world)))
+        answer = page.goto(reverse(name, kwargs=PAGES[name](self.world)))
+        assert answer, name
+        assert answer.ok, name
         return page
 
     def _page_of(self, who: str) -> Page:
