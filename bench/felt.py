@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 import harness
 import long_log
 from adapter import Ours
-from processes import cpu_seconds
+from processes import cpu_seconds, postmaster_of
 
 EVENTS_A_PERSON = 1.8  # of the random log: this makes a line of the wanted length
 MOST_SERVER_MS, MOST_INP_MS, MOST_SLOW_MS, MOST_SHIFT = 150, 100, 3_000, 0.02
@@ -96,14 +97,16 @@ class Felt:
 def measure(waiting: int, requests: int, *, browser: bool) -> None:
     """Measure the pages of the demo and of a line of this length, and print a table."""
     pages = _pages(waiting)
-    session, person = _sessions(pages.pop("person"))
+    session, person = _sessions(pages.pop("company"))
+    database = postmaster_of(pages.pop("data"))
     server = Ours()
     server.start()
     found = {name: Felt() for name in pages}
     try:
         for name, address in pages.items():
             cookie = person if name.startswith("opening") else session
-            _ask(server, address, cookie, requests, found[name])
+            processes = server.processes(), [database]
+            _ask(server.address, processes, address, cookie, requests, found[name])
         if browser:
             _browse(server, pages, session, found)
     finally:
@@ -113,12 +116,13 @@ def measure(waiting: int, requests: int, *, browser: bool) -> None:
 
 def _pages(waiting: int) -> dict[str, str]:
     """Seed the demo and make the long line; return the addresses of the pages by name."""
+    os.environ["SECURE_COOKIES"] = "off"  # a browser sends them over HTTP, too
+    cluster = harness.start(durable=False)
     from django.core.management import call_command
 
     from jobs.models import Company, Job
     from pipeline.management.demo.plans import COMPANY
 
-    harness.start(durable=False)
     call_command("seed_demo", verbosity=0, stdout=open("/dev/null", "w"))  # noqa: SIM115
     demo = Company.objects.get(name=COMPANY, sandbox_of=None)
     usual = Job.objects.filter(company=demo, posting__title="Shipwright").get()
@@ -131,7 +135,7 @@ def _pages(waiting: int) -> dict[str, str]:
         pages |= {f"{name}, {of}": base + path for name, path in JOB_PAGES.items()}
         pages[f"opening, {of}"] = f"/jobs/{job.id}/"
         pages[f"application, {of}"] = f"/company/applications/{_someone(job.id)}/"
-    return pages | {"person": str(demo.id)}
+    return pages | {"company": str(demo.id), "data": str(cluster.server.data)}
 
 
 def _someone(job_id: Any) -> Any:
@@ -157,13 +161,20 @@ def _sessions(company_id: str) -> tuple[str, str]:
     )
 
 
-def _ask(server: Ours, address: str, cookie: str, requests: int, felt: Felt) -> None:
-    """Ask for a page over one connection, after warming up."""
-    link = http.client.HTTPConnection(*server.address)
+def _ask(
+    server: tuple[str, int],
+    processes: tuple[list[int], list[int]],
+    address: str,
+    cookie: str,
+    requests: int,
+    felt: Felt,
+) -> None:
+    """Ask for a page over one connection, after warming up; of web server and database, the CPU."""
+    link = http.client.HTTPConnection(*server)
     headers = {"Accept-Encoding": "gzip"} | ({"Cookie": cookie} if cookie else {})
     for turn in range(-3, requests):
         if turn == 0:
-            before = cpu_seconds(*server.processes()), cpu_seconds(server.database_process())
+            before = [cpu_seconds(*each) for each in processes]
         start = time.perf_counter()
         link.request("GET", address, headers=headers)
         answer = link.getresponse()
@@ -173,8 +184,8 @@ def _ask(server: Ours, address: str, cookie: str, requests: int, felt: Felt) -> 
         if answer.status != 200:
             raise SystemExit(f"{address} answered {answer.status}")
     felt.kilobytes = len(body) / 1_024
-    felt.web = (cpu_seconds(*server.processes()) - before[0]) / requests * 1e3
-    felt.database = (cpu_seconds(server.database_process()) - before[1]) / requests * 1e3
+    used = [cpu_seconds(*each) - was for each, was in zip(processes, before, strict=True)]
+    felt.web, felt.database = (each / requests * 1e3 for each in used)
     link.close()
 
 

@@ -51,7 +51,7 @@ def test_a_job_without_data_shows_no_empty_charts(viewer: Client, company: Compa
     assert "Open the job to see how full its seats are" in text_of(viewer, draft)
     page = viewer.get(f"/company/jobs/{empty}/figures/").content.decode()
     assert 'id="h-life"' in page
-    for part in ("h-answers", "h-waits", "h-hours", "h-idle"):
+    for part in ("h-answers", "h-waits", "h-hours"):
         assert f'id="{part}"' not in page
 
 
