@@ -157,6 +157,12 @@ def tag_of(values: Mapping[Any, Any], key: Any) -> Any:
     return values.get(key, "")
 
 
+@register.filter(name="colon")
+def tag_colon(label: object) -> str:
+    """Return the colon between a label and what follows; nothing after a question."""
+    return "" if str(label).endswith(("?", "!", ".", ":")) else ":"
+
+
 @register.filter(name="number_of_errors")
 def tag_number_of_errors(form: BaseForm) -> int:
     """Return how many errors the fields of a form have."""

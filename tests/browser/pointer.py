@@ -60,8 +60,8 @@ class Hands:
         fields = self.page.locator("#main :is(input, select, textarea)")
         field = fields.and_(self.page.get_by_label(label)).first
         group = field.locator("xpath=ancestor::details[not(@open)]")
-        if group.count():
-            self._use(group.locator("summary"))
+        while group.count():
+            self._use(group.first.locator("> summary"))
         return field
 
     def _use(self, control: Locator) -> None:
