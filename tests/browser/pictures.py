@@ -43,7 +43,8 @@ _SAME_WORDS = r"""
     if (text !== walker.currentNode.data) walker.currentNode.data = text;
   }
   for (const field of document.querySelectorAll("input, textarea")) field.value = same(field.value);
-  for (const code of document.querySelectorAll(".qr, .live, .other-script")) code.style.visibility = "hidden";
+  for (const part of document.querySelectorAll(".qr, .live, .other-script"))
+    part.style.visibility = "hidden";
   return document.fonts.ready.then(() => undefined);
 }
 """
