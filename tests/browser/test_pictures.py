@@ -7,7 +7,7 @@ the pages, a run with `--long` all of them. A picture that differs is put into `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from tests.browser.test_every_page import ANYBODY, APPLICANT, COMPANY, STAFF, WO
 from tests.browser.world import World, make_world
 from tests.support.clean_database import empty_the_database
 from tests.support.environment import process_environment
+from tests.support.push import SITE_KEY, encoded
 from tests.support.server import serving
 
 pytestmark = pytest.mark.slow
@@ -72,7 +73,8 @@ class StillSite:
             locale="en-GB",
         )
         context.set_default_timeout(PATIENCE_MS)
-        context.clock.set_fixed_time(NOW)
+        context.clock.install(time=NOW - timedelta(minutes=1))
+        context.clock.pause_at(NOW)
         if who == "applicant":
             sign_in_applicant(context, self.url, self.world.applicant)
         elif who == "owner":
@@ -85,6 +87,11 @@ class StillSite:
             page.context.close()
 
 
+def _environment() -> dict[str, str]:
+    key = encoded(SITE_KEY)
+    return process_environment(SECURE_COOKIES="off", VAPID_PRIVATE_KEY=key)
+
+
 @pytest.fixture(scope="module")
 def still(
     django_db_setup: None,
@@ -95,7 +102,7 @@ def still(
     """A site at which it is always NOW."""
     folder = tmp_path_factory.mktemp("still")
     with django_db_blocker.unblock():
-        environment = still_environment(process_environment(SECURE_COOKIES="off"), folder)
+        environment = still_environment(_environment(), folder)
         with still_database():
             world = make_world()
             with serving(environment, folder / "web.log", workers=1) as url:
