@@ -65,7 +65,7 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address_field("We’ll email you a code, and email you again when it’s your turn.")
+    email = _address_field("")
 
 
 class AddressForm(forms.Form):

@@ -19,6 +19,7 @@ MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 ZONE_LENGTH = 64
+UNDO_SECONDS = (10, 3_600)  # the shortest and the longest time to undo a decision
 
 
 class UserManager(BaseUserManager["User"]):
@@ -79,6 +80,10 @@ class Company(models.Model):
     clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
     # As `jobs.review_clock.WorkingHours` stores them; null: every hour counts.
     working_hours = models.JSONField(null=True)
+    # How long decisions made on pages can be undone: to remove or reject, and to hire; null: as
+    # long as the site says.
+    undo_removal_seconds = models.IntegerField(null=True)
+    undo_hiring_seconds = models.IntegerField(null=True)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -87,7 +92,12 @@ class Company(models.Model):
                 condition=Q(clock_offset_seconds=0)
                 | Q(clock_offset_seconds__gt=0, sandbox_of__isnull=False),
                 name="company_clock_only_in_sandbox",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(undo_removal_seconds__range=UNDO_SECONDS)
+                & Q(undo_hiring_seconds__range=UNDO_SECONDS),
+                name="company_undo_in_range",
+            ),
         ]
 
     def __str__(self) -> str:

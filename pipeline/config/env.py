@@ -182,8 +182,8 @@ if SIGN_UP == "ask" and "@" not in SIGN_UP_CONTACT:
     raise ImproperlyConfigured("SIGN_UP=ask needs SIGN_UP_CONTACT, an email address.")
 # Domains whose addresses cannot sign up, besides those of a list of disposable ones.
 SIGN_UP_REFUSED_DOMAINS: list[str] = _env.list("SIGN_UP_REFUSED_DOMAINS", default=[])
-# How many seconds a company's decision can be undone before it takes effect.
-DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
+# How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
+DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
 # How many days a company has to answer someone who asked it to look again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.

@@ -8,6 +8,8 @@ log (`pipeline.audit`) takes the names and the table of moves, and no rule.
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 from pipeline.domain import errors
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.events import JOB_EVENTS, EventWords, LoggedEvent, Verb
@@ -19,6 +21,7 @@ from pipeline.domain.states import (
     QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
+    ActorKind,
     EventType,
     Move,
     Outcome,
@@ -58,21 +61,20 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             UNVERIFIED: (
-                "Someone applied with {their} email address, which is not verified yet. The "
-                "application keeps its place in line, but it can only be offered a seat once the "
-                "address is verified. Otherwise it ends at {verify_by}."
+                "An application was made with {their} email address. It keeps its place in line, "
+                "but gets no seat until the address is verified. Otherwise it ends at {verify_by}."
             ),
             Status.ACTIVE: "{applied}. A seat was free, so {they} got it at once.",
             Status.PENDING_ACKNOWLEDGMENT: (
                 "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
             ),
             DRAW_AT: (
-                "{applied} before the draw. The order of everyone in line is drawn by lot, and "
-                "then the people at the front are offered the seats."
+                "{applied} before the draw. The order of the line is drawn by lot, and then the "
+                "first in line are offered the seats."
             ),
             Status.WAITLIST: (
-                "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
-                "everyone ahead in line has had a turn.{cooldown}"
+                "{applied} and joined the line. {They} will be offered a seat after everyone "
+                "ahead has had a turn.{cooldown}"
             ),
         },
     ),
@@ -127,8 +129,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             ACCEPTED_UNTIL: (
-                "{They} had said yes in advance to any seat before {accepted_until}, so the seat "
-                "was confirmed at once. It is {their} seat until the company decides."
+                "{They} had said yes in advance until {accepted_until}. So the seat was confirmed "
+                "at once. It is {their} seat until the company decides."
             ),
             None: (
                 "{They} confirmed the seat in time. It is {their} seat until the company decides."
@@ -143,12 +145,22 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         words=EventWords("warn", "was given more time", "Got more time", "More time"),
         filtered="Deadline extended",
         webhook="A person got more time to confirm",
-        verbs=(Verb(Move.EXTEND, {_PENDING: _PENDING}),),
+        verbs=(
+            Verb(  # the system makes it, too: once an offer, to give time back
+                Move.EXTEND,
+                {_PENDING: _PENDING},
+                Action.DECIDE,
+                (errors.NotExtendable, errors.AcknowledgmentExpired, *_CHANGED),
+            ),
+        ),
         sentences={
+            ActorKind.COMPANY: (
+                "The company gave {they} more time: the seat can be confirmed until {deadline}."
+            ),
             None: (
-                "{They} lost time to confirm the seat through no fault of {own} own, so the "
-                "deadline was extended to {deadline}.{quiet}"
-            )
+                "{They} lost time to confirm the seat through no fault of {own} own. The deadline "
+                "was extended to {deadline}.{quiet}"
+            ),
         },
     ),
     EventType.DECAYED: LoggedEvent(
@@ -208,9 +220,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             None: (
-                "The company gave {they} back the place in line from before the missed deadline "
-                "of {given}. Its reason: {why_back}. That miss no longer counts, and there is no "
-                "cool-down after it."
+                "The company cancelled {their} missed deadline of {given}. Its reason: {why_back}. "
+                "{They} got the earlier place back, and the miss no longer counts."
             ),
             AFTER_REMOVAL: (
                 "The company reversed its decision and gave {they} {their} earlier place back. "
@@ -226,8 +237,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         verbs=(Verb(Move.PLACE, {_WAIT: _WAIT}),),
         sentences={
             None: (
-                "The order of everyone in line was drawn by lot, and this gave {they} {their} "
-                "place. People who apply later join behind."
+                "The order of the line was drawn by lot, and this gave {they} {their} place. "
+                "People who apply later join behind."
             )
         },
     ),
@@ -272,8 +283,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             "accept_until": (
-                "{They} said yes in advance: a seat that opens for {they} before {accept_until} "
-                "is confirmed at once. The place in line stays the same."
+                "{They} said yes in advance. A seat that comes before {accept_until} is confirmed "
+                "at once. The place in line stays the same."
             ),
             None: "{They} took back {own} yes in advance. {They} will be asked to confirm a seat.",
         },
@@ -303,12 +314,12 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             "pass_next": (
-                "{They} asked to pass {own} next turn. When it comes, the seat goes to the next "
-                "in line, and the place in line stays the same."
+                "{They} asked to pass {own} next turn. That seat goes to the next in line, and "
+                "the place in line stays the same."
             ),
             None: (
-                "{They} took back {own} wish to pass the next turn. {They} will be offered a seat "
-                "then."
+                "{They} took back {own} wish to pass the next turn. {They} will be offered that "
+                "seat."
             ),
         },
     ),
@@ -478,13 +489,18 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         },
     ),
     EventType.ANSWERS_CHANGED: LoggedEvent(
-        words=EventWords("plain", "changed the answers", "Changed the answers", "Answers changed"),
+        words=EventWords(
+            "plain",
+            _("changed the answers"),
+            _("Changed the answers"),
+            _("Answers changed"),
+        ),
         other_words={
             QUESTION_ID: EventWords(
                 "plain",
-                "answered a further question",
-                "Answered your question",
-                "You answered a question",
+                _("answered a further question"),
+                _("Answered your question"),
+                _("You answered a question"),
             )
         },
         filtered="Answers changed",
@@ -498,14 +514,17 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                     errors.AnswersNotChangeable,
                     errors.FurtherQuestionNotFound,
                     errors.FormChanged,
+                    errors.UploadExpired,
+                    errors.FileKindRefused,
+                    errors.TooManyAttachments,
                     *_CHANGED,
                 ),
                 of_verified=True,
             ),
         ),
         sentences={
-            QUESTION_ID: "{They} answered the further question of the company.",
-            None: (
+            QUESTION_ID: _("{They} answered the further question of the company."),
+            None: _(
                 "{They} changed {own} answers to the company’s questions. The place in line stays "
                 "the same."
             ),
@@ -513,7 +532,10 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
     ),
     EventType.QUESTION_ASKED: LoggedEvent(
         words=EventWords(
-            "wait", "was asked one more question", "Asked one more question", "A further question"
+            "wait",
+            _("was asked one more question"),
+            _("Asked one more question"),
+            _("A further question"),
         ),
         webhook="The company asked a person in a seat one more question",
         verbs=(
@@ -526,7 +548,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            None: "The company asked {they} one more question, to be answered by {answer_by}."
+            None: _("The company asked {they} one more question, to be answered by {answer_by}.")
         },
     ),
 }

@@ -61,8 +61,9 @@ class Turn(Generic[V, R]):
         self.error: BaseException | None = None
         self.leads = False
         self.called = threading.Event()
-        # Of a turn that another process handed over: its row there, and the turn's number.
+        # Of a turn that another process handed over: its row there, the turn's number, and when.
         self.sender: tuple[int, int] | None = None
+        self.sent_at = 0.0
         self.is_declined = False
 
     def has_arrived(self) -> None:
@@ -131,7 +132,7 @@ class Handover:
         if self._silent.get(owner) == generation:
             return False
         self._sent[number] = turn
-        message = _TAKE, self._row, number, kind, job_id, turn.stamp, turn.request
+        message = _TAKE, self._row, number, kind, job_id, turn.stamp, time.monotonic(), turn.request
         if not self._send(owner, message):
             del self._sent[number]
             return False
@@ -228,10 +229,17 @@ class Handover:
                 return True
 
     def _take(
-        self, row: int, number: int, kind: str, job_id: UUID, stamp: int, request: Any
+        self,
+        row: int,
+        number: int,
+        kind: str,
+        job_id: UUID,
+        stamp: int,
+        sent_at: float,
+        request: Any,
     ) -> None:
         turn: Turn[Any, Any] = Turn(request, stamp)
-        turn.sender = row, number
+        turn.sender, turn.sent_at = (row, number), sent_at
         if not TAKERS[kind](job_id, turn):
             self._send(row, (_DECLINED, self._row, number))
 

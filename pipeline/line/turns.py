@@ -57,6 +57,17 @@ def _stamp_of(turn: Turn[Any, Any]) -> int:
     return turn.stamp
 
 
+def _is_given_up(turn: Turn[Any, Any]) -> bool:
+    """Refuse a turn that its process may no longer wait for: earlier ones kept coming before it.
+
+    That process tells its client so, and then nothing may be carried out.
+    """
+    if turn.sender is None or time.monotonic() - turn.sent_at <= LONGEST_WAIT_SECONDS:
+        return False
+    turn.error = OperationalError("too many requests wait for this job")
+    return True
+
+
 class Turns(Generic[V, R]):
     """Turns for one kind of request at each job.
 
@@ -146,8 +157,8 @@ class Turns(Generic[V, R]):
         is_done = own is None
         while True:
             batch = self._compose(job_id, line)
-            if batch:
-                self._do_batch(job_id, batch)
+            if in_time := [turn for turn in batch if not _is_given_up(turn)]:
+                self._do_batch(job_id, in_time)
             for turn in batch:
                 turn.called.set()
             if (handover := handover_of_process()) and any(turn.sender for turn in batch):

@@ -6,28 +6,55 @@ applicants get only emails that they may want to keep: a receipt, and the end of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.mime.text import MIMEText
 from email.utils import parseaddr
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template import Context, Engine
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
-from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
+    MOST_EXTENSIONS,
+    ActorKind,
+    EventType,
+    Outcome,
+    Status,
+)
 from pipeline.mail.links import LinkedOffer
 from pipeline.wording import sentences
-from pipeline.wording.english import format_time, strip_isolates, time_here_and_utc
+from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
 from pipeline.wording.sentences import Reader
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
+
+LONGEST_GREETED = 60
+# Letters with their marks, and what stands between the parts of a name: nothing that a mail program
+# makes a link of.
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f’'\-]|\.(?= |$)| )*")
+
+
+def greeted_name(name: str) -> str:
+    """Return a name for the greeting of an email; empty if it could be more than a name.
+
+    A company can enter any name for a person whose address it has. No email is sent to an address
+    that is not proved otherwise, so no stranger can.
+    """
+    is_name = len(name) <= LONGEST_GREETED and _NAME.fullmatch(name)
+    return isolated(name) if is_name else ""
 
 
 class EventForMail(Protocol):
@@ -49,12 +76,12 @@ class EventForMail(Protocol):
 class Facts:
     """Names, links and times for an email.
 
-    Leaves out the applicant's own name: anyone could apply with another person's address and have
-    any text emailed there. `place` is the place in line now, `prospect` says how long they will
-    probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
-    one that an email about a current offer names, `is_extended` says that it was moved back,
-    `answer` is what the company wrote about a request to look again, and `passes_left` is how many
-    turns the person can still pass.
+    `name` is the person's own, by which the email greets them, or empty: see `greeted_name`.
+    `place` is the place in line now, `prospect` says how long they will probably wait, `draw_at` is
+    the time of a draw by lot that is still to come, `deadline` is the one that an email about a
+    current offer names, `extensions` is how often it was extended, `answer` is what the company
+    wrote about a request to look again, and `passes_left` is how many turns the person can still
+    pass.
     """
 
     job_title: str
@@ -63,11 +90,12 @@ class Facts:
     application_link: str
     openings_link: str
     data_link: str
+    name: str = ""
     zone: tzinfo = UTC
     place: int | None = None
     prospect: str = ""
     deadline: datetime | None = None
-    is_extended: bool = False
+    extensions: int = 0
     draw_at: datetime | None = None
     answer: str = ""
     passes_left: int = 0
@@ -75,7 +103,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Paragraph of an email; a link is on a separate line, and a button in HTML."""
+    """Paragraph of an email. A link is on a separate line; in HTML, one can be a button."""
 
     text: str
     link: str = ""
@@ -95,32 +123,58 @@ class CalendarNote:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An email without its address."""
+    """An email without its address.
+
+    `about` names the job and its company, `proof` is the number and the hash of the event.
+    """
 
     subject: str
     paragraphs: tuple[Paragraph, ...]
     calendar: CalendarNote | None = None
+    name: str = ""
+    about: str = ""
+    proof: str = ""
+
+    @property
+    def main_step(self) -> Paragraph | None:
+        """Return the paragraph whose link is a button: the first, if it is about one application.
+
+        Other emails may list things, each with its link.
+        """
+        linked = [each for each in self.paragraphs if each.link]
+        return linked[0] if linked and (self.about or self.paragraphs[0].link) else None
+
+    @property
+    def greeting(self) -> str:
+        """Return the first line."""
+        return _("Hello %(name)s,") % {"name": self.name} if self.name else _("Hello,")
+
+    @property
+    def proof_line(self) -> str:
+        """Return the last line; empty in an email about no event."""
+        return _("Proof %(proof)s") % {"proof": self.proof} if self.proof else ""
 
     @property
     def text(self) -> str:
         """Return the plain text."""
-        return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"
+        end = "\n".join(filter(None, [self.about, self.proof_line]))
+        return "\n\n".join(filter(None, [self.greeting, *map(str, self.paragraphs), end])) + "\n"
 
 
 def compose_event_email(event: EventForMail, facts: Facts) -> Message | None:
     """Compose the email about an event for the applicant; None when there is none.
 
-    Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
-    the database cannot change.
+    Its last line is the whole head of the job's log, so that every mailbox keeps a copy that the
+    owner of the database cannot change.
     """
     if not is_emailed(event):
         return None
     message = MAILS[event_email_kind(event)](event, facts)
-    head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     ended = event.to_status != Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
-    calendar = CalendarNote(2, is_over=True) if was_offered and ended else message.calendar
-    return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
+    over = CalendarNote(MOST_EXTENSIONS + 2, is_over=True)  # the system can extend it once as well
+    calendar = over if was_offered and ended else message.calendar
+    return replace(message, proof=f"{event.seq}:{bytes(event.hash).hex()}", calendar=calendar)
 
 
 def is_emailed(event: EventForMail) -> bool:
@@ -161,11 +215,11 @@ def compose_reminder(facts: Facts, deadline: datetime) -> Message:
         f" {format_time(deadline, facts.zone)}"
     )
     first = Paragraph(
-        f"Your seat is not confirmed yet. Confirm by {until}, or it goes to the next person:",
+        f"Your seat is not confirmed yet. Confirm by {until}, or it goes to the next person.",
         facts.confirm_link,
         "Confirm my seat",
     )
-    return _build(facts, subject, first, _withdrawal_paragraph(facts))
+    return _build(facts, subject, first, _choices_paragraph(facts))
 
 
 def compose_yes_end(event: EventForMail, facts: Facts) -> Message:
@@ -177,9 +231,9 @@ def compose_yes_end(event: EventForMail, facts: Facts) -> Message:
     )
     what = (
         f"You said yes in advance. This ends at {ends}. If your turn comes after that, you"
-        " will have to confirm the seat by a deadline. You keep your place in line."
+        " confirm the seat by a deadline. You keep your place in line."
     )
-    again = "Say yes for longer, if you want to:"
+    again = "You can say yes for longer:"
     follow = Paragraph(again, facts.application_link, "My application")
     return _build(facts, subject, Paragraph(what), *_place_paragraphs(facts), follow)
 
@@ -195,7 +249,8 @@ def _compose_applied(event: EventForMail, facts: Facts) -> Message:
         subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
         return _compose_sentence(event, facts, subject, follow, _put_forward_paragraph(facts))
     subject = f"You have applied for “{facts.job_title}” at {facts.company}"
-    return _compose_sentence(event, facts, subject, *_place_paragraphs(facts), follow)
+    thanks = Paragraph(_("Thank you for applying."))
+    return _compose_sentence(event, facts, subject, *_place_paragraphs(facts), thanks, follow)
 
 
 def _place_composer(subject: str) -> Callable[[EventForMail, Facts], Message]:
@@ -214,8 +269,8 @@ def _place_paragraphs(facts: Facts) -> list[Paragraph]:
         when = time_here_and_utc(facts.draw_at, facts.zone)
         return [
             Paragraph(
-                f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
-                " place, and it does not matter who applied first."
+                f"The order of the line is drawn by lot at {when}. Until then nobody has a place,"
+                " and it does not matter who applied first."
             )
         ]
     if not facts.place:
@@ -226,10 +281,10 @@ def _place_paragraphs(facts: Facts) -> list[Paragraph]:
 def _put_forward_paragraph(facts: Facts) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
     return Paragraph(
-        f"You are receiving this because {facts.company} put you forward for this job with this"
-        " address. Next in Line manages the waitlist and emails you when it is your turn. If you"
-        " do not want this, sign in with this address and withdraw. You need no password; we email"
-        " you a code. You can erase everything we store about you under “My data”:",
+        f"{facts.company} put you forward for this job with this address. Next in Line manages the"
+        " waitlist and emails you when it is your turn. If you do not want this, sign in with this"
+        " address and withdraw. You need no password. You can erase everything we store about you"
+        " under “My data”:",
         facts.data_link,
         "My data",
     )
@@ -239,37 +294,26 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     deadline = facts.deadline or datetime.fromisoformat(event.data["deadline"])
     until = time_here_and_utc(deadline, facts.zone)
     first = Paragraph(
-        f"Confirm by {until}, or the seat goes to the next person:",
+        _("It is your turn. Confirm by %(until)s, or the seat goes to the next person.")
+        % {"until": until},
         facts.confirm_link,
         "Confirm my seat",
     )
-    what = Paragraph(
-        f"You have been offered a seat for “{facts.job_title}” at {facts.company}. The link opens a"
-        " page with a button; nothing changes until you press it."
-    )
     in_zone = format_time(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
-    after = [*pass_paragraphs(facts), _withdrawal_paragraph(facts)]
-    message = _build(facts, subject, first, what, *after, *more)
-    return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
+    message = _build(facts, subject, first, _choices_paragraph(facts), *more)
+    return replace(message, calendar=CalendarNote(sequence=facts.extensions))
 
 
-def pass_paragraphs(facts: Facts) -> list[Paragraph]:
-    """Return a paragraph on passing this turn, if that is possible."""
+def _choices_paragraph(facts: Facts) -> Paragraph:
+    """Say what else the page behind the link offers: passing this turn, withdrawing."""
     if not facts.passes_left:
-        return []
-    text = (
-        "Not now? You can pass this turn on the same page. It does not count as a miss, and you "
-        "keep your place:"
-    )
-    return [Paragraph(text, facts.confirm_link, "Confirm or pass")]
-
-
-def _withdrawal_paragraph(facts: Facts) -> Paragraph:
+        return Paragraph(_("No longer interested? You can withdraw on the same page."))
     return Paragraph(
-        "Not interested any more? Withdraw so that the next person gets the seat:",
-        facts.application_link,
-        "My application",
+        _(
+            "Not now? You can pass this turn on the same page. It does not count as a miss, and"
+            " you keep your place. You can also withdraw there."
+        )
     )
 
 
@@ -281,21 +325,21 @@ def _compose_extension(event: EventForMail, facts: Facts) -> Message:
         f" {format_time(deadline, facts.zone)}"
     )
     first = Paragraph(
-        f"You now have until {until} to confirm:", facts.confirm_link, "Confirm my seat"
+        f"You now have until {until} to confirm.", facts.confirm_link, "Confirm my seat"
     )
     what = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
-    return replace(_build(facts, subject, first, what), calendar=CalendarNote(sequence=1))
+    return replace(_build(facts, subject, first, what), calendar=CalendarNote(facts.extensions))
 
 
 def _notice_composer(
-    subject: str, *after: tuple[str, str, str]
+    subject: str, *after: tuple[StrOrPromise, str, str]
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
     def compose_notice_message(event: EventForMail, facts: Facts) -> Message:
         names = {"job": facts.job_title, "company": facts.company}
         closing = [
-            Paragraph(text.format(**names), getattr(facts, link) if link else "", label)
+            Paragraph(str(text).format(**names), getattr(facts, link) if link else "", label)
             for text, link, label in after
         ]
         return _compose_sentence(event, facts, subject.format(**names), *closing)
@@ -304,7 +348,7 @@ def _notice_composer(
 
 
 _CONFIRMED = ("Your seat for “{job}” is confirmed", "You have a seat for “{job}”")
-_TRACK = "Track your application, or withdraw:"
+_TRACK = "See your place, or withdraw:"
 
 
 def _compose_answer(event: EventForMail, facts: Facts) -> Message:
@@ -333,8 +377,32 @@ def _compose_hire(_event: EventForMail, facts: Facts) -> Message:
     return _build(facts, subject, Paragraph(good), Paragraph(ended))
 
 
+def _compose_ending(
+    subject: str, thanks: StrOrPromise = ""
+) -> Callable[[EventForMail, Facts], Message]:
+    """Compose the email about an ending that the person can ask to look at again."""
+
+    def compose_ending_message(event: EventForMail, facts: Facts) -> Message:
+        named = subject.format(job=facts.job_title, company=facts.company)
+        days = settings.CONTEST_DAYS
+        again = ngettext(
+            "If you think this is wrong, you have %(days)d day to ask the company to look again:",
+            "If you think this is wrong, you have %(days)d days to ask the company to look again:",
+            days,
+        )
+        follow = Paragraph(again % {"days": days}, facts.application_link, "My application")
+        kind = [Paragraph(str(thanks))] if thanks else []
+        told = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
+        return _build(facts, named, *kind, told, follow)
+
+    return compose_ending_message
+
+
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
-WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
+THANKS_FOR_APPLYING = gettext_lazy("Thank you for applying, and for your time.")
+THANKS_FOR_WAITING = gettext_lazy("Thank you for applying, and for waiting.")
+THANKS_FOR_ROOM = gettext_lazy("Thank you for making room for the next person.")
+WHAT_IS_NEXT = gettext_lazy("A person now reads your application. We email you the decision.")
 
 # The events and outcomes with an email, and the function that composes it.
 MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
@@ -344,6 +412,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.DEADLINE_EXTENDED: _compose_extension,
     EventType.ACKNOWLEDGED: lambda event, facts: _notice_composer(
         _CONFIRMED[ACCEPTED_UNTIL in event.data],
+        (WHAT_IS_NEXT, "", ""),
         ("See your application, or withdraw:", "application_link", "My application"),
     )(event, facts),
     EventType.DECAYED: _notice_composer(
@@ -362,18 +431,20 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.CONTEST_ANSWERED: _compose_answer,
     EventType.QUESTION_ASKED: _compose_question,
     EventType.PLACED: _place_composer("Your place in line for “{job}” has been drawn"),
-    Outcome.WITHDRAWN: _notice_composer("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
-    Outcome.LAPSED: _notice_composer(
-        "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED
+    Outcome.WITHDRAWN: _notice_composer(
+        "You have withdrawn from “{job}” at {company}", (THANKS_FOR_ROOM, "", ""), OTHER_JOBS
     ),
-    Outcome.REMOVED: _notice_composer(
-        "{company} removed you from the line for “{job}”", WHAT_HAPPENED
+    Outcome.LAPSED: _compose_ending(
+        "Your application for “{job}” has ended: too many missed deadlines"
     ),
-    Outcome.REJECTED: _notice_composer(
-        "{company} has decided on your application for “{job}”", OTHER_JOBS
+    Outcome.REMOVED: _compose_ending("{company} removed you from the line for “{job}”"),
+    Outcome.REJECTED: _compose_ending(
+        "{company} has decided on your application for “{job}”", THANKS_FOR_APPLYING
     ),
     Outcome.HIRED: _compose_hire,
-    Outcome.JOB_CLOSED: _notice_composer("{company} has closed the job “{job}”", OTHER_JOBS),
+    Outcome.JOB_CLOSED: _notice_composer(
+        "{company} has closed the job “{job}”", (THANKS_FOR_WAITING, "", ""), OTHER_JOBS
+    ),
 }
 
 
@@ -386,8 +457,9 @@ def _compose_sentence(
 
 
 def _build(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
-    about = Paragraph(f"About your application for “{facts.job_title}” at {facts.company}.")
-    return Message(strip_isolates(" ".join(subject.split())), (*paragraphs, about))
+    about = _("“%(job)s” at %(company)s") % {"job": facts.job_title, "company": facts.company}
+    subject = strip_isolates(" ".join(subject.split()))
+    return Message(subject, paragraphs, name=facts.name, about=about)
 
 
 # Rendering of messages: HTML beside the text, and the file for calendars.
@@ -399,14 +471,15 @@ SHOWN = timedelta(minutes=30)
 _FOLDERS: Any = settings.TEMPLATES[0]["DIRS"]
 _TEMPLATE = Engine(dirs=_FOLDERS).get_template("mail/email.html")
 _BUTTON = (
-    "display: inline-block; padding: 12px 20px; border-radius: 6px; background: #1d4ed8;"
+    "display: inline-block; padding: 12px 20px; border-radius: 8px; background: #4046d6;"
     " color: #ffffff; font-weight: bold; text-decoration: none"
 )
+_SMALL = "margin: 32px 0 0; padding: 12px 0 0; border-top: 1px solid; font-size: 12px"
 
 
 def render_html(message: Message) -> str:
     """Render a message as a small HTML page, which keeps the reader's colours."""
-    context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
+    context = {"message": message, "button": _BUTTON, "small": _SMALL}
     return _TEMPLATE.render(Context(context))
 
 

@@ -87,13 +87,13 @@ class LinePicture:
         return MARGIN
 
 
-def drawn_seats(counts: dict[str, int]) -> list[tuple[str, int]]:
+def drawn_seats(counts: dict[str, int], *, most: int = PLACES) -> list[tuple[str, int]]:
     """List the seats to draw, and the number of the others. Each kind that exists is drawn."""
     total = sum(counts.values())
     kinds = [(kind, counts[kind]) for kind in TRIED if counts[kind]]
-    if total <= PLACES:
+    if total <= most:
         return [(kind, 1) for kind, count in kinds for _ in range(count)]
-    room = PLACES - 2 - len(kinds)
+    room = most - 2 - len(kinds)
     shown = [(kind, 1 + min(count - 1, room * count // total)) for kind, count in kinds]
     drawn = [(kind, 1) for kind, count in shown for _ in range(count)]
     return [*drawn, ("fold", total - len(drawn))]
@@ -143,43 +143,3 @@ def describe(counts: dict[str, int], waiting: int, mine: str, position: int | No
     else:
         own = {"active": " You have a seat.", "pending": " A seat is offered to you."}.get(mine, "")
     return f"{seats} {people}{own}"
-
-
-# Bar that shows how a job's seats are used. Pure.
-
-
-MOST_CELLS = 24  # with more seats than this, the bar has no separate cell for each
-
-
-@dataclass(frozen=True, slots=True)
-class SeatBar:
-    """Seats by use. While a lowered capacity drains, more seats are held than exist."""
-
-    active: int
-    pending: int
-    idle: int
-    over: int  # seats held above the capacity
-
-    @classmethod
-    def of(cls, job: Job) -> SeatBar:
-        """Build the bar of a job."""
-        held = job.active_count + job.pending_count
-        over = max(0, held - job.capacity)
-        return cls(job.active_count, job.pending_count, job.seats_free, over)
-
-    @property
-    def all(self) -> int:
-        """Length of the bar, in seats."""
-        return self.active + self.pending + self.idle
-
-    @property
-    def held(self) -> int:
-        """Seats taken."""
-        return self.active + self.pending
-
-    @property
-    def cells(self) -> list[str]:
-        """Class of each seat's cell; empty when there are too many seats."""
-        if self.all > MOST_CELLS:
-            return []
-        return ["active"] * self.active + ["pending"] * self.pending + ["idle"] * self.idle

@@ -83,6 +83,12 @@ SECTIONS = (
                 about=_("The hours in which review targets count."),
             ),
             Place(
+                name="undo_time",
+                label=_("Time to undo"),
+                icon="arrow-uturn-left",
+                about=_("How long a decision waits, so that you can take it back."),
+            ),
+            Place(
                 name="job_templates",
                 label=_("Job templates"),
                 icon="bookmark",
@@ -183,7 +189,7 @@ JOBS = Place(
     " job_settings share_job job_capacity job_hiring job_close job_delete add_person"
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
-    " add_question edit_question ask_question job_review attachment",
+    " add_question edit_question ask_question job_review attachment decisions extend_offer",
     key="j",
 )
 MAIN = (
@@ -211,7 +217,7 @@ OTHERS = (
     Place(name="new_job", label=_("Create a job"), action=Action.CREATE_JOB),
     Place(name="contests", label=_("Look again")),
     Place(name="idle_seats", label=_("Idle seats")),
-    Place(name="account", label=_("Your account")),
+    Place(name="account", label=_("Your account"), within="account_devices"),
     Place(name="usersessions_list", label=_("Where you are signed in")),
     Place(name="shortcuts", label=_("Keyboard shortcuts")),
 )

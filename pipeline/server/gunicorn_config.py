@@ -32,6 +32,9 @@ workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 # Threads per worker, for everything except live streams. Each has a database connection. Measured
 # by bench/side_by_side.py: with more threads, more requests wait for a job's lock at once.
 threads = 16
+# Connections that wait in the kernel to be accepted, at most as many as the system allows
+# (net.core.somaxconn). Beyond that it lets connections time out, and nobody is told to wait.
+backlog = 4_096
 
 # Time for requests to finish when the server stops. Live streams are closed at once.
 GRACE_SECONDS = 8

@@ -19,8 +19,9 @@ from pipeline.line.peers import NEVER
 SOONEST_SECONDS, LATEST_SECONDS = 1, 30
 _RATE_OF, _USUAL_RATE = 200, 100.0
 _RATE_SECONDS = 2.0
-# How long after that time someone is still expected. Later, nobody is refused for their sake.
-LAPSE_SECONDS = 3.0
+# How long after that time someone is still expected. Later, nobody is refused for their sake. An
+# overloaded machine may take seconds to give them their refusal, and to read them again.
+LAPSE_SECONDS = 10.0
 # Beyond these, people who were refused have places, but nobody counts them: of one client, so that
 # it cannot keep others out by requests that it does not send again, and of all.
 MOST_OF_CLIENT, MOST_COUNTED = 50, 100_000

@@ -335,25 +335,22 @@ _turns = Turns(_apply_all, kind="apply")
 
 SUBJECT = "Your code for “{title}”"
 APPLIED = (
-    "Someone, probably you, applied for “{title}” with this address. Enter the code where"
-    " you applied, or sign in with this address. Your place in line is safe, but we can’t offer"
-    " you a seat until you verify this address. If you don’t do so within 24 hours, the"
-    " application ends."
+    "Thank you for applying for “{title}”. Enter the code where you applied, or sign in with this"
+    " address. Your place in line is safe, but we can’t offer you a seat before that. Without it,"
+    " the application ends after 24 hours."
 )
 NOT_YOU = (
-    "If it was not you, ignore this email. The application holds no seat and ends on its own "
-    "within 24 hours. It does not count if you apply to this job yourself. To end it at once, sign"
-    " in with this address and withdraw it."
+    "If it was not you, ignore this email. The application holds no seat, ends within 24 hours and"
+    " does not count against you. To end it at once, sign in with this address and withdraw it."
 )
 APPLIED_BEFORE = (
-    "Someone, probably you, applied for “{title}” with this address. This address already has "
-    "an open application, which keeps its place. Enter the code where you applied to"
-    " see it."
+    "You have already applied for “{title}” with this address. That application keeps its place."
+    " Enter the code where you applied to see it."
 )
 DECIDED_BEFORE = (
-    "Someone, probably you, applied for “{title}” with this address. The company has decided on an"
-    " earlier application from it, so only the company can add you again. Enter the code where you"
-    " applied to see that application."
+    "Someone, probably you, applied for “{title}” with this address. The company has already"
+    " decided on an earlier application, so only the company can add you again. Enter the code"
+    " where you applied to see that application."
 )
 
 

@@ -33,41 +33,38 @@ class EndingWords(NamedTuple):
 ENDING_WORDS: dict[Outcome, EndingWords] = {
     Outcome.WITHDRAWN: EndingWords(
         "You withdrew this application.",
-        "You left this line yourself. You can apply again while the job is open. You would join at"
-        " the back, and earlier misses still count.",
+        "You can apply again while the job is open. You would join at the end of the line, and"
+        " earlier misses still count.",
     ),
     Outcome.REMOVED: EndingWords(
         "The company removed your application from the line.",
-        "If you think this is a mistake, contact the company. You can also apply again while the"
-        " job is open.",
+        "Is this a mistake? Contact the company, or apply again while the job is open.",
     ),
     Outcome.REJECTED: EndingWords(
         "The company has decided not to continue with your application.",
-        "For this job, only the company can add you again. You can apply to any other job at any"
-        " time.",
+        "Thank you for applying. For this job, only the company can add you again. You can apply"
+        " to any other job.",
     ),
     Outcome.HIRED: EndingWords(
         "You are hired. Congratulations!",
-        "There is nothing more to do here. The company will contact you.",
+        "The company will contact you about the next steps. There is nothing more to do here.",
     ),
     Outcome.LAPSED: EndingWords(
         "This application ended: too many deadlines were missed.",
-        "You missed more deadlines than this job allows. You can apply again while the job is open."
-        " The misses still count, so you would join at the back of the line, and newcomers would"
-        " pass you.",
+        "You can apply again while the job is open. Your misses still count, so people who join"
+        " after you would pass you.",
     ),
     Outcome.JOB_CLOSED: EndingWords(
         "The company closed this job, so your application ended.",
-        "The job closed before you had a confirmed seat. You did nothing wrong. Have a look "
-        "at the other open jobs.",
+        "You did nothing wrong. The job closed before you had a confirmed seat. Thank you for"
+        " waiting.",
     ),
 }
 
 # The ending of an application that was never verified: LAPSED, without a miss.
 NEVER_VERIFIED = EndingWords(
     "This application ended: nobody verified the email address in time.",
-    "If you did not apply, someone else entered your address. It does not count as a miss. "
-    "You can apply while the job is open.",
+    "It does not count as a miss. You can apply while the job is open.",
 )
 
 
@@ -138,7 +135,7 @@ class Loggable(Protocol):
 
 
 STATUS_WORDS: dict[str, StatusWords] = {
-    Status.WAITLIST: StatusWords("Waiting", "wait"),
+    Status.WAITLIST: StatusWords("Waiting"),
     Status.PENDING_ACKNOWLEDGMENT: StatusWords("Must confirm", "warn"),
     Status.ACTIVE: StatusWords("In review", "good"),
     Outcome.WITHDRAWN: StatusWords("Withdrawn"),

@@ -16,6 +16,10 @@ from pipeline.domain.states import Outcome, Status
 from pipeline.wording.english import format_count, format_time, long_duration, plural
 from pipeline.wording.events import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
+# Rules that last a shorter time than this are not spoken of: only a demo has them.
+SHORTEST_SAID = 60
+_DAY, _HOUR = 86_400, 3_600
+
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStanding:
@@ -82,66 +86,101 @@ class ExplainedStanding:
 
 
 def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
-    """Return sentences on seats, joining, offers, a miss, too many misses and the cool-down.
+    """Return sentences on seats, joining, offers, a miss, too many misses and the pause after one.
 
     `draw`: the time of the draw by lot, in words, if the job has one. It comes first.
     """
-    seats = f"{capacity:,} applicants at a time have a seat for review"
-    if capacity == 1:
-        seats = "One applicant at a time has the seat for review"
-    coming_in = (
-        "If a seat is free when you apply, it is yours at once. If your email address is not"
-        " verified yet, you keep a place in line, but we can’t offer you a seat until you enter the"
-        " code that we email you."
-    )
-    if policy.acknowledge_first_seat:
-        coming_in = (
-            "If a seat is free when you apply, it is offered to you, and you confirm it like"
-            " everyone else."
-        )
-    order = "in the order in which they joined"
-    lot = []
-    if draw:
-        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
-        order = "in the drawn order, and then in the order in which people joined"
-        lot = [
-            f"Everyone who applies before {draw} has the same chance. Then the order of"
-            " everyone in line is drawn by lot, and the people at the front are offered the"
-            " seats. Anyone in line can check the draw."
-        ]
-    second = ""
-    if policy.penalty_places and policy.max_decays not in (0, 1):
-        second = f"; after a second miss, behind the next {policy.places_lost(2):,}, and so on"
     return [
-        *lot,
-        f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
-        " ahead of you unless you miss a deadline. You can ask not to be offered a seat until a"
-        " date you choose, and keep your place. You can also say yes in advance: when your turn"
-        " comes, the seat is yours at once. If the company cancels someone’s miss, or reverses a"
-        " decision that it was asked to look at again, that person returns to the place they had.",
-        coming_in,
-        "When a seat opens, it is offered at once to the first in line, who gets an email and has"
-        f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."
-        + explain_quiet_hours(policy, names_zone=True),
-        f"If you do not confirm in time, the seat goes to the next in line and you go"
-        f" {_explain_place_behind(policy, 1)}{second}.",
+        *([_explain_draw(draw)] if draw else []),
+        _explain_seats(capacity, is_drawn=bool(draw)),
+        _explain_joining(policy, is_drawn=bool(draw)),
+        "When a seat opens, we email the first in line at once. They have"
+        f" {window_in_words(policy)} to confirm it." + explain_quiet_hours(policy, names_zone=True),
+        _explain_miss(policy),
         _explain_misses_allowed(policy),
-        "After a miss, you are not offered a seat for"
-        f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
-        " meanwhile go to people behind you.",
+        *_explain_pause(policy),
         *explain_passes(policy),
     ]
 
 
+def window_in_words(policy: Policy) -> str:
+    """Return the time to confirm: 24 hours, 1 day and 6 hours, 2 days."""
+    seconds = policy.acknowledgment_window_seconds
+    return _("24 hours") if seconds == _DAY else long_duration(seconds)
+
+
+def _explain_draw(draw: str) -> str:
+    return (
+        f"Everyone who applies before {draw} has the same chance. Then the order of the line is"
+        " drawn by lot, and the first in line are offered the seats. Anyone in line can check the"
+        " draw."
+    )
+
+
+def _explain_seats(capacity: int, *, is_drawn: bool) -> str:
+    seats = f"{capacity:,} applicants at a time have a seat for review."
+    if capacity == 1:
+        seats = "One applicant at a time has the seat for review."
+    order = "in the order in which they joined"
+    if is_drawn:
+        order = "in the drawn order, and then in the order in which people joined"
+    return (
+        f"{seats} Everyone else waits in one line, {order}. Nobody who joined after you gets ahead"
+        " of you unless you miss a deadline. But the company can cancel a miss or reverse a"
+        " decision. That person then gets their old place back. You can ask for no seat before a"
+        " date, or say yes in advance. You keep your place."
+    )
+
+
+def _explain_joining(policy: Policy, *, is_drawn: bool) -> str:
+    if policy.acknowledge_first_seat:
+        coming_in = (
+            "If a seat is free when you apply, it is offered to you. You confirm it like everyone"
+            " else."
+        )
+    else:
+        coming_in = (
+            "If a seat is free when you apply, it is yours at once. First enter the code that we"
+            " email you. Until then you keep a place in line, but we can’t offer you a seat."
+        )
+    return f"After the draw: {coming_in[0].lower()}{coming_in[1:]}" if is_drawn else coming_in
+
+
+def _explain_miss(policy: Policy) -> str:
+    second = ""
+    if policy.penalty_places and policy.max_decays not in (0, 1):
+        second = f" After a second miss, the next {policy.places_lost(2):,} do, and so on."
+    return (
+        "If you do not confirm in time, the next in line gets the seat. You go"
+        f" {_explain_place_behind(policy, 1)}{second}"
+    )
+
+
+def _explain_pause(policy: Policy) -> list[str]:
+    """Say how long a person is offered no seat after a miss; nothing if it is over at once."""
+    if policy.cooldown_seconds < SHORTEST_SAID:
+        return []
+    return [
+        "After a miss, you are not offered a seat for"
+        f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
+        " meanwhile go to people behind you."
+    ]
+
+
 def explain_passes(policy: Policy) -> list[str]:
-    """Return what the rules say about passing a turn, in one sentence or none."""
+    """Return what the rules say about passing a turn, as one point or none."""
     if not policy.max_passes:
         return []
     times = "twice" if policy.max_passes > 1 else "once"
+    after = ""
+    if policy.cooldown_seconds >= SHORTEST_SAID:
+        after = (
+            f" For {long_duration(policy.cooldown_seconds)} after it, seats that open go to people"
+            " behind you."
+        )
     return [
-        f"You can pass your turn {times}, before the offer or while it is open. It does not"
-        " count as a miss and you keep your place, but seats that open in the"
-        f" {long_duration(policy.cooldown_seconds)} after it go to people behind you."
+        f"You can pass your turn {times}, before the offer or while it is open. It does not count"
+        f" as a miss, and you keep your place.{after}"
     ]
 
 
@@ -153,8 +192,8 @@ def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
     quiet = explained_quiet_hours(policy, whose=" your time")
     if not quiet:
         return ""
-    zone = f", in the time zone {policy.quiet_time_zone} if we do not know yours" * names_zone
-    return f" That time does not run {quiet}{zone}."
+    zone = f" If we do not know your zone, {policy.quiet_time_zone} counts." * names_zone
+    return f" That time does not run {quiet}.{zone}"
 
 
 def explained_quiet_hours(policy: Policy, *, whose: str = "") -> str:
@@ -176,35 +215,32 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
                     "The deadline has passed, so the seat is going to the next in line. Your new"
                     " place will appear here in a moment."
                 )
-            return (
-                f"At the deadline the seat goes to the next in line, and {_explain_loss(standing)}"
-            )
+            return f"If you do nothing, the next person gets the seat. {_explain_loss(standing)}"
         case Status.ACTIVE:
             return (
-                "You keep the seat until the company decides. You do not have to do anything here:"
-                " the company will contact you."
+                "The company is reviewing your application. You keep the seat until the company"
+                " decides. There is nothing to do now: we email you the decision."
             )
     return standing.ending.advice
 
 
 def _explain_place_behind(policy: Policy, misses: int) -> str:
+    """Return where a miss leads, as the end of a sentence and perhaps one more."""
     places = policy.places_lost(misses)
     if not places:
-        return "to the back of the line"
-    newcomers = plural(places, "the next person", f"the next {places:,} people")
-    return f"to the back of the line, behind even {newcomers} to join"
+        return "to the end of the line."
+    newcomers = plural(places, "next person to join goes", f"next {places:,} people to join go")
+    return f"to the end of the line, and the {newcomers} ahead of you."
 
 
 def _explain_misses_allowed(policy: Policy) -> str:
     if policy.max_decays is None:
         return "However many deadlines you miss, you stay in line."
+    again = "You can apply again, but the misses still count."
     if policy.max_decays == 0:
-        return "The first missed deadline ends the application; you can apply again, further back."
-    kept = format_count(policy.max_decays, "missed deadline")
-    return (
-        f"After {kept} you are still in line; one more ends the application. You can apply again,"
-        " but the misses still count."
-    )
+        return f"One missed deadline ends the application. {again}"
+    kept = format_count(policy.max_decays, "deadline")
+    return f"You can miss {kept} and stay in line. One more ends the application. {again}"
 
 
 def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
@@ -212,31 +248,34 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         return "The job has been closed, so your application is about to end."
     if not standing.is_verified:
         return (
-            "You can’t be offered a seat until your email address is verified. If it is not"
-            f" verified by {format_time(standing.verify_by, zone)}, the application ends. That"
+            "It was made with your email address. We can’t offer you a seat until you say that it"
+            f" is yours. It ends at {format_time(standing.verify_by, zone)} if nobody does. That"
             " does not count as a miss."
         )
-    window = long_duration(standing.policy.acknowledgment_window_seconds)
-    emailed = f"we email you, and you have {window} to confirm."
+    emailed = f"we email you. You then have {window_in_words(standing.policy)} to confirm."
     emailed += explain_quiet_hours(standing.policy)
     turn = f"You keep your place in line. When it is your turn, {emailed}"
     if standing.pass_next:
         turn = "You keep your place in line."
     elif standing.is_accepting:
-        until = format_time(standing.accept_until, zone)
         turn = (
-            f"You keep your place in line. If your turn comes before {until}, the seat is yours at"
-            f" once: you said yes. If it comes later, {emailed}"
+            f"You keep your place in line. {_explain_yes(standing, zone)} If it comes later,"
+            f" {emailed}"
         )
     if standing.draw_at:
         turn = (
-            "There is nothing to do. The order of everyone in line is drawn by lot at"
-            f" {format_time(standing.draw_at, zone)}. Then your place appears here, and the"
-            " people at the front are offered the seats. Anyone in line can check the draw."
+            "There is nothing to do. The order of the line is drawn by lot at"
+            f" {format_time(standing.draw_at, zone)}. Then your place appears here, and the first"
+            " in line are offered the seats. Anyone in line can check the draw."
         )
     elif standing.job_status == "PAUSED":
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
     return turn + explain_wishes(standing, zone)
+
+
+def _explain_yes(standing: ExplainedStanding, zone: tzinfo) -> str:
+    until = format_time(standing.accept_until, zone)
+    return f"You said yes: if your turn comes before {until}, the seat is yours at once."
 
 
 def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
@@ -249,14 +288,15 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.is_deferring:
         until = format_time(standing.not_before, zone)
         turn += (
-            f" You asked not to be offered a seat until {until}. Seats that open earlier go to"
-            " people behind you."
+            f" You asked for no seat before {until}. Seats that open earlier go to people behind"
+            " you."
         )
+    if standing.accept_until and not standing.is_accepting:
+        turn += f" Your yes in advance ended at {format_time(standing.accept_until, zone)}."
     if standing.is_accepting and standing.draw_at:
-        until = format_time(standing.accept_until, zone)
-        turn += f" If your turn comes before {until}, the seat is yours at once: you said yes."
+        turn += f" {_explain_yes(standing, zone)}"
     if standing.pass_next:
-        turn += " You pass your next turn: that seat goes to the person behind you."
+        turn += " You pass your next turn. That seat goes to the person behind you."
     return turn
 
 
@@ -264,7 +304,7 @@ def _explain_loss(standing: ExplainedStanding) -> str:
     policy, misses = standing.policy, standing.misses + 1
     if not policy.keeps_place(misses):
         before = "" if policy.max_decays == 0 else f" This would be miss number {misses}."
-        return f"your application ends.{before} You could apply again, further back."
+        return f"Your application ends.{before} You could apply again, further back."
     left = policy.misses_left(misses)
     if left is None:
         after = "However often that happens, you stay in line."
@@ -272,15 +312,14 @@ def _explain_loss(standing: ExplainedStanding) -> str:
         after = "The next miss after that ends the application."
     else:
         times = format_count(left, "more deadline", "more deadlines")
-        after = f"You could then miss {times}; the one after that would end the application."
-    pause = long_duration(policy.cooldown_seconds)
-    behind = _explain_place_behind(policy, misses)
-    return f"you go {behind}. You are not offered a seat for {pause}. {after}"
+        after = f"You could then miss {times}, and one more would end the application."
+    pause = ""
+    if policy.cooldown_seconds >= SHORTEST_SAID:
+        pause = f" You are not offered a seat for {long_duration(policy.cooldown_seconds)}."
+    return f"You go {_explain_place_behind(policy, misses)}{pause} {after}"
 
 
 # How soon a company aims to decide, in words.
-
-_DAY, _HOUR = 86_400, 3_600
 
 
 def describe_target(seconds: int, *, works: bool) -> str:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
+from django.utils.translation import gettext
+
 from pipeline.domain.contests import ANSWER, ANSWER_BY
 from pipeline.domain.events import OPENS_AND_CLOSES, What
 from pipeline.domain.place import TIMED_WISHES, WISHES
@@ -37,6 +39,8 @@ from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
+# A pause after a miss or a pass that is shorter than this is not spoken of.
+SHORTEST_PAUSE = timedelta(minutes=1)
 
 
 class DescribedEvent(Protocol):
@@ -112,7 +116,7 @@ def compose(
     for what in (*_kinds_of_sentence(event, cause), None):
         template = SENTENCES.get((kind, what))
         if template:
-            return template.format_map(words | facts)
+            return gettext(template).format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
@@ -146,17 +150,21 @@ def _are_times_near(event: DescribedEvent) -> bool:
 
 
 def _cooldown_note(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo) -> str:
+    """Say from when the person can be offered a seat again; nothing if that is at once."""
     eligible_at = event.data.get("eligible_at")
     if eligible_at is None:
         return ""
-    until = format_time(eligible_at, zone, seconds=_are_times_near(event))
+    pause = datetime.fromisoformat(str(eligible_at)) - event.effective_at
+    if timedelta(0) <= pause < SHORTEST_PAUSE:
+        return ""
+    since = format_time(eligible_at, zone, seconds=_are_times_near(event))
     after = "a pass" if "passed_at" in event.data else "a miss"
-    return f" After {after}, {words['they']} cannot be promoted again before {until}."
+    return f" After {after}, {words['they']} can be offered a seat again from {since}."
 
 
 def _loss_note(places: int, words: Mapping[str, str]) -> str:
-    back = f"{words['They']} went to the back of the line"
+    back = f"{words['They']} went to the end of the line"
     if not places:
         return back
-    joining = plural(places, "next person who joins goes", f"next {places} people who join go")
+    joining = plural(places, "next person to join goes", f"next {places} people to join go")
     return f"{back}, and the {joining} ahead of {words['they']}"

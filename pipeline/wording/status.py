@@ -327,6 +327,27 @@ _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., Promotion
 ]
 
 
+class _SeatCounts(Protocol):
+    status: str
+    active_count: int
+    pending_count: int
+
+    @property
+    def seats_free(self) -> int: ...
+
+
+def describe_seats(job: _SeatCounts) -> str:
+    """Say how many seats of a job are used for what: 3 in review, 1 offered, 2 free."""
+    free = 0 if job.status == "CLOSED" else job.seats_free
+    counts = [
+        (_("%(number)s in review"), job.active_count),
+        (_("%(number)s offered"), job.pending_count),
+        (_("%(number)s free"), free),
+    ]
+    used = [words % {"number": f"{number:,}"} for words, number in counts if number]
+    return ", ".join(used) or _("nobody in review")
+
+
 # Reason why nobody is being promoted before the order of a line is drawn by lot. Pure.
 
 
@@ -384,39 +405,39 @@ class DescribedProspect(Protocol):
 
 
 def describe_prospect(prospect: DescribedProspect) -> str:
-    """Say how long people in a place wait, and how often that came true."""
-    wait = describe_forecast_wait(prospect.forecast.half, prospect.forecast.most)
-    return f"{wait} {describe_forecast_accuracy(prospect.counted, prospect.share)}".strip()
+    """Say when people in a place will most likely be offered a seat."""
+    return _("You should get a seat %(wait)s.") % {"wait": describe_wait(prospect)}
 
 
-def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
-    """Say when half and four fifths of the people who stay in line are offered a seat."""
-    half, most = _format_wait(half_seconds), _format_wait(most_seconds)
+def describe_wait(prospect: DescribedProspect) -> str:
+    """Return the time in which half, and four fifths, of the people in a place are offered a seat.
+
+    Words to end a sentence with: "in 4 to 9 days", "in about 3 days", "in 20 hours to 3 days".
+    """
+    half, most = (_count_wait(each) for each in (prospect.forecast.half, prospect.forecast.most))
     if half == most:
-        return f"Most people in your place who stay in line are offered a seat within {most}."
-    return (
-        "Of the people in your place who stay in line, half are offered a seat within"
-        f" {half} and four in five within {most}."
-    )
+        return _("in about %(wait)s") % {"wait": _format_wait(*most)}
+    least = f"{half[0]:,}" if half[1] == most[1] else _format_wait(*half)
+    return _("in %(least)s to %(most)s") % {"least": least, "most": _format_wait(*most)}
 
 
 def describe_forecast_accuracy(counted: int, share: int | None) -> str:
     """Say how many of the last forecasts of a job came true; nothing while there are too few."""
     if share is None:
         return ""
-    return (
-        f"{share}% of the last {counted:,} forecasts here were right: a seat was offered"
-        " within the longer of the two times."
-    )
+    return f"{share}% of the last {counted:,} forecasts here were right."
 
 
-def _format_wait(seconds: int) -> str:
+def _count_wait(seconds: float) -> tuple[int, str]:
     """Return a duration, rounded up, in the largest unit of which it has at least two."""
     for unit, size in _UNITS:
         if seconds >= 2 * size or unit == "minute":
-            number = max(1, ceil(seconds / size))
-            return f"{number:,} {plural(number, unit)}"
+            return max(1, ceil(seconds / size)), unit
     raise AssertionError("a minute is the last unit")
+
+
+def _format_wait(number: int, unit: str) -> str:
+    return f"{number:,} {plural(number, unit)}"
 
 
 # Explanations of why a person's place in line changed. Pure.
@@ -457,8 +478,8 @@ def explain_moved_position(change: PlaceChange) -> str:
         case EventType.REINSTATED:
             are = plural(change.people, "is", "are")
             return (
-                f"{who} {are} ahead of you again, because the company cancelled their missed"
-                f" deadline or a decision. You moved back by {by}."
+                f"{who} {are} ahead of you again: the company cancelled a miss or a decision."
+                f" You moved back by {by}."
             )
         case EventType.PASSED:
             are = plural(change.people, "is", "are")

@@ -58,12 +58,21 @@ class CountDown extends HTMLElement {
     const looked = document.querySelector("[data-live]") !== null;
     const words = left > 0 ? duration(left) : looked ? "time is up, checking…" : "time is up";
     if (out.textContent !== words) out.textContent = words;
+    this.drawRing(left);
     this.speak(left);
     if (this.isOwn && this.endsFirst("count-down[data-own]")) showTimeLeft(left);
     if (left <= 0 && !this.over) {
       this.over = true;
       this.dispatchEvent(new CustomEvent("time-is-up", { bubbles: true }));
     }
+  }
+
+  // The ring around a seat, of which as much is drawn as is left of the time.
+  drawRing(left) {
+    const ring = this.closest("[data-turn]")?.querySelector("[data-ring]");
+    if (!ring) return;
+    const share = Math.max(0, Math.min(100, (100 * left) / ring.dataset.ring));
+    ring.setAttribute("stroke-dasharray", `${share.toFixed(1)} 100`);
   }
 
   speak(left) {

@@ -161,7 +161,7 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     page.goto(f"/me/applications/{waiting.id}/")
     they = Hands(page, "mouse")
 
-    they.follow("Not now…")
+    they.follow("Not before a date…")
     they.fill("Offer me no seat until", str((timezone.now() + timedelta(days=9)).date()))
     they.press("Save the date")
     shows(page, "Saved. You keep your place in line.")

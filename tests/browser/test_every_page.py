@@ -66,6 +66,10 @@ def _reviewed(world: World) -> dict[str, Any]:
     return {"application_id": world.reviewed.id}
 
 
+def _offered(world: World) -> dict[str, Any]:
+    return {"application_id": world.offered.id}
+
+
 def _theirs(world: World) -> dict[str, Any]:
     return {"application_id": world.waiting.id}
 
@@ -112,6 +116,9 @@ COMPANY: dict[str, Where] = {
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
     "working_hours": _nothing,
+    "undo_time": _nothing,
+    "decisions": _job,
+    "extend_offer": _offered,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,
@@ -164,6 +171,7 @@ WORK: dict[str, Where] = {
 STAFF: dict[str, Where] = {
     "account": _nothing,
     "account_email": _nothing,
+    "account_devices": _nothing,
     "usersessions_list": _nothing,
     "account_set_password": _nothing,
     "account_logout": _nothing,
@@ -188,12 +196,13 @@ ONLY_POSTED_TO = set(
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     withdraw_question
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
+    add_account_device remove_account_device
     """.split()
 )
 NO_PAGES = set(
     """
     attachment_file my_file
-    export favicon import_refused import_sample left_icon manifest my_data_download
+    export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker rail_jobs
     """.split()
@@ -209,6 +218,7 @@ ELSEWHERE = {
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",
     "enter_code": "test_stories.py",
+    "gallery": "test_pictures.py",
     "import_result": "test_importing.py",
     "mail_preview": "test_dev_mail.py",
     "mfa_reauthenticate_webauthn": "test_passkeys.py",

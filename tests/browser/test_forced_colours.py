@@ -43,8 +43,8 @@ def test_the_current_tab_entry_and_range_have_a_visible_sign(
     job = f"/company/jobs/{world.offered.job_id}/"
 
     for path, name, expected in (
-        (job, "board", ["Jobs", "Pipeline"]),
-        (f"{job}figures/", "figures", ["Jobs", "Figures", "7 days"]),
+        (job, "board", ["Jobs", "Line"]),
+        (f"{job}figures/", "figures", ["Jobs", "Figures", "Charts", "7 days"]),
         ("/company/work/", "work", ["Settings", "Tasks"]),
     ):
         words, hidden = unmarked(page, path, name)

@@ -19,6 +19,7 @@ def test_a_receipt_is_checked(page: Page, site: Site) -> None:
     application = factories.application(factories.job(), person)
     sign_in_applicant(page.context, site.url, person)
     page.goto(f"/me/applications/{application.id}/")
+    page.locator("#proof > summary").click()
     shown = re.search(r"Event\s+(\d+)\s+Hash\s+(\w{64})", page.locator("main").inner_text())
     assert shown
 

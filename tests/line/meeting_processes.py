@@ -181,7 +181,20 @@ def outcomes() -> dict[str, Any]:
 
 
 def silent() -> dict[str, Any]:
-    """The owner reads nothing, as if it were stopped; two requests come one after the other."""
+    """The owner reads nothing, as if it were stopped; two requests come one after the other.
+
+    Then it goes on, and reads what was sent to it meanwhile.
+    """
+
+    def owner(_: Any) -> dict[str, Any]:
+        process = Process(OWNER, meets=False)
+        handover = Handover(peers, OWNER, RequestThreads(4, lambda: None).begin)
+        take_part_in_handover(handover)  # without `start`, which would begin with an empty inbox
+        handover.receive()
+        eventually(lambda: not handover._leaders)
+        process.take("later")
+        return process.finish()
+
     process = Process(OTHER)
     peers.open(OWNER)
     times = []
@@ -190,7 +203,8 @@ def silent() -> dict[str, Any]:
         process.take(request)
         process.finish()
         times.append(time.monotonic() - start)
-    return {"other": process.finish(), "seconds": times}
+    _, to_owner = forked(owner)
+    return {"other": process.finish(), "owner": to_owner.recv(), "seconds": times}
 
 
 STORIES = {each.__name__: each for each in (order, apart, killed, full, outcomes, silent)}

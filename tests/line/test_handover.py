@@ -76,3 +76,4 @@ def test_an_owner_that_says_nothing_holds_up_one_request_and_not_the_next() -> N
     assert seen["other"]["batches"] == [["second"]]
     assert seen["other"]["outcomes"]["first"].startswith("OperationalError: ")
     assert seen["seconds"][1] < 1
+    assert seen["owner"]["batches"] == [["later"]], "the client was told that it failed"

@@ -37,7 +37,7 @@ def test_people_read_when_the_draw_is_and_afterwards_their_place_or_the_offer() 
     after = sent()
 
     assert len(before) == 3
-    assert all("The order of everyone in line is drawn by lot at" in each.body for each in before)
+    assert all("The order of the line is drawn by lot at" in each.body for each in before)
     assert not any("Your place in line now" in each.body for each in before)
     subjects = sorted(str(each.subject) for each in after)
     assert [each for each in subjects if "has been drawn" in each] == [

@@ -16,7 +16,9 @@ from pipeline.notifications.messages import (
     Facts,
     compose_event_email,
     compose_reminder,
+    greeted_name,
     is_emailed,
+    render_html,
 )
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
@@ -66,8 +68,8 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
     )
     _hello, first, *_rest = message.text.split("\n\n")
     assert first == (
-        "Confirm by 08:00 UTC on 22 November 2026, or the seat goes to the next person:\n"
-        "https://line.example/confirm/x/"
+        "It is your turn. Confirm by 08:00 UTC on 22 November 2026, or the seat goes to the next"
+        " person.\nhttps://line.example/confirm/x/"
     )
 
 
@@ -151,6 +153,44 @@ def test_who_was_still_waiting_has_nothing_in_the_calendar() -> None:
     assert message.calendar is None
 
 
+@pytest.mark.parametrize(
+    ("name", "greeting"),
+    [
+        ("Ana Li", "Hello Ana Li,"),
+        ("José María O’Brien-Díaz", "Hello José María O’Brien-Díaz,"),
+        ("J. R. Smith Jr.", "Hello J. R. Smith Jr.,"),
+        ("山田 太郎", "Hello 山田 太郎,"),
+        ("", "Hello,"),
+        ("Win at casino.example", "Hello,"),
+        ("http://x", "Hello,"),
+        ("Call 0900 1234", "Hello,"),
+        ("a@b", "Hello,"),
+        ("Very " * 20 + "Long", "Hello,"),
+    ],
+)
+def test_an_email_greets_by_a_name_that_can_be_nothing_else(name: str, greeting: str) -> None:
+    facts = replace(FACTS, name=greeted_name(name))
+
+    message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), facts)
+
+    assert message is not None
+    assert message.text.splitlines()[0] == greeting
+    assert f"<p>{greeting}</p>" in render_html(message)
+
+
+def test_a_rejection_thanks_and_says_that_one_can_ask_to_look_again(settings: Any) -> None:
+    settings.CONTEST_DAYS = 14
+
+    message = compose_event_email(ended(Outcome.REJECTED), FACTS)
+
+    assert message is not None
+    assert "Thank you for applying, and for your time." in message.text
+    assert (
+        "you have 14 days to ask the company to look again:\n" + FACTS.application_link
+        in message.text
+    )
+
+
 @pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
 def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: str) -> None:
     added = compose_event_email(Row("APPLIED", to_status, actor_kind="COMPANY"), FACTS)
@@ -172,7 +212,7 @@ def test_each_ends_with_the_head_of_the_log() -> None:
         message = compose_event_email(row, FACTS)
 
         assert message is not None
-        assert message.text.splitlines()[-1] == f"Log 7:{'ab34' * 16}"
+        assert message.text.splitlines()[-1] == f"Proof 7:{'ab34' * 16}"
 
 
 def test_a_first_seat_that_must_be_confirmed_is_told() -> None:

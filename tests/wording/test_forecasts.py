@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.wording.status import describe_forecast_accuracy, describe_forecast_wait
+from pipeline.figures.forecast import Forecast, Prospect
+from pipeline.wording.status import describe_forecast_accuracy, describe_prospect
 
 HOUR, DAY = 3_600, 86_400
 
@@ -12,17 +13,19 @@ HOUR, DAY = 3_600, 86_400
 @pytest.mark.parametrize(
     ("half", "most", "expected"),
     [
-        (3 * DAY, 8 * DAY, "within 3 days and four in five within 8 days."),
-        (20 * HOUR, 3 * DAY, "within 20 hours and four in five within 3 days."),
-        (10, 30, "within 1 minute."),
-        (59, 61, "within 1 minute and four in five within 2 minutes."),
-        (2.2 * DAY, 2.5 * DAY, "within 3 days."),
+        (3 * DAY, 8 * DAY, "in 3 to 8 days."),
+        (20 * HOUR, 3 * DAY, "in 20 hours to 3 days."),
+        (10, 30, "in about 1 minute."),
+        (59, 61, "in 1 to 2 minutes."),
+        (2.2 * DAY, 2.5 * DAY, "in about 3 days."),
     ],
 )
 def test_a_wait_is_said_in_the_largest_units_and_rounded_up(
     half: int, most: int, expected: str
 ) -> None:
-    assert f"are offered a seat {expected}" in describe_forecast_wait(half, most)
+    said = describe_prospect(Prospect(Forecast(half, most, 20), 0, None))
+
+    assert said == f"You should get a seat {expected}"
 
 
 def test_honesty_is_said_only_when_it_is_known() -> None:

@@ -127,6 +127,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     possible |= {(EventType.JOB_OPENED, ActorKind.SYSTEM), (EventType.JOB_CLOSED, ActorKind.SYSTEM)}
     possible |= {(EventType.JOB_CLOSED, FILLED_BY), (EventType.POSITIONS_CHANGED, POSITIONS)}
+    possible.add((EventType.DEADLINE_EXTENDED, ActorKind.COMPANY))
     dates = (OPENS_AT, CLOSES_AT, OPENS_AND_CLOSES)
     possible |= {(EventType.DATES_CHANGED, what) for what in dates}
     assert {key for key in SENTENCES if key not in possible} == set()
@@ -196,13 +197,13 @@ def test_a_miss_says_what_it_costs() -> None:
 
     assert sentences.compose(decayed, Reader.APPLICANT) == (
         "You missed the deadline of 12:00 UTC on 1 March 2026 and lost the seat. You went to the "
-        "back of the line, and the next 2 people who join go ahead of you. After a miss, you "
-        "cannot be promoted again before 14:00 UTC on 1 March 2026."
+        "end of the line, and the next 2 people to join go ahead of you. After a miss, you can be "
+        "offered a seat again from 14:00 UTC on 1 March 2026."
     )
     one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
     to_company = sentences.compose(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "the next person who joins goes ahead of the applicant." in to_company
-    assert "The applicant went to the back of the line. " in sentences.compose(
+    assert "the next person to join goes ahead of the applicant." in to_company
+    assert "The applicant went to the end of the line. " in sentences.compose(
         Row("DECAYED", data=none), Reader.COMPANY
     )
 
@@ -270,7 +271,15 @@ def test_times_within_minutes_show_their_seconds() -> None:
     said = sentences.compose(Row("DECAYED", data=minute), Reader.APPLICANT)
 
     assert "the deadline of 12:00:59 UTC" in said
-    assert "before 12:01:59 UTC" in said
+    assert "from 12:01:59 UTC" in said
+
+
+def test_a_pause_of_less_than_a_minute_is_not_spoken_of() -> None:
+    moment = FACTS | {"eligible_at": logged_time(NOON + timedelta(seconds=59))}
+
+    said = sentences.compose(Row("DECAYED", data=moment), Reader.APPLICANT)
+
+    assert "again" not in said
 
 
 @pytest.mark.parametrize(

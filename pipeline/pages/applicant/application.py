@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
-from pipeline.attachments.reads import read_attachments
+from pipeline.attachments.reads import attachments_cache_tag, read_attachments
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
@@ -29,12 +29,13 @@ from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_
 from pipeline.pages.applicant import answers, application_card
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.applicant.my_files import FilesForm
+from pipeline.pages.applicant.scene import PlaceScene
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
-from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import (
     SeenApplication,
+    count_extensions,
     my_current_offer,
     my_last_events,
     read_application,
@@ -57,7 +58,7 @@ from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
 LAST_EVENTS = 50
-CONFIRMED = "Seat confirmed. The company will now review your application."
+CONFIRMED = "Seat confirmed."
 WITHDRAWN = "You have withdrawn and left this line."
 TAKEN_OVER = "This is your application now. It keeps its place in line."
 RENAMED = "The company now sees this name."
@@ -76,22 +77,22 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     contests = read_application_contests(application_id)
     may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
-    review = seen.review_age
+    review, files = seen.review_age, read_attachments(application_id)
 
     def my_application_context() -> dict[str, Any]:
         return {
             "card": application_card.add_prospects([card])[0],
             "review": review,
-            "aim": review and describe_target(review.target_seconds, works=review.works),
-            "picture": _draw_line(card),
+            "aim": _describe_aim(job),
+            "scene": PlaceScene.of(job, seen.position or 1) if card.state == "waiting" else None,
             **_read_history(seen.application),
             "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
-            **answers.read_context(card, job),
-            "files": read_attachments(application_id),
+            **answers.read_context(card, job, files),
+            "files": files,
             "may_change_files": may_change_files,
             "files_form": FilesForm(request, job) if may_change_files else None,
             "head_seq": job.seq,
@@ -107,7 +108,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
-            f" {may_change_files}"
+            f" {may_change_files} {attachments_cache_tag(files)}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],
@@ -194,12 +195,12 @@ def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     return redirect("my_application", application_id)
 
 
-def _draw_line(card: ApplicationCard) -> LinePicture | None:
-    """Draw the line with the applicant in it, while they are in it."""
-    seats = {"active": "active", "offered": "pending"}
-    if card.state == "waiting":
-        return LinePicture.of(card.job, position=card.seen.position)
-    return LinePicture.of(card.job, mine=seats[card.state]) if card.state in seats else None
+def _describe_aim(job: Job) -> str:
+    """Return how soon the company aims to decide, in words; empty without a target."""
+    clock = job.review_clock
+    if clock is None:
+        return ""
+    return describe_target(clock.target_seconds, works=clock.hours is not None)
 
 
 def withdrawal_consequence(card: ApplicationCard) -> str:
@@ -208,10 +209,10 @@ def withdrawal_consequence(card: ApplicationCard) -> str:
         position, waiting = card.seen.position or 1, card.seen.people_waiting
         place = f"You are number {position:,} of {waiting:,} in line."
         if position >= waiting:
-            return f"{place} Nobody is behind you."
+            return place
         return f"{place} If you withdraw, everyone behind you moves up."
     if card.state == "drawing":
-        return "The order is still to be drawn by lot. If you withdraw, you take no part in it."
+        return "The order is not drawn yet. If you withdraw, you take no part in the draw."
     if card.state == "late":
         return "The time to confirm is over, and the seat is no longer yours."
     if card.state == "unverified":
@@ -239,12 +240,11 @@ def _seat_consequence(job: Job) -> str:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:
         return (
-            "Everyone on the waitlist is in a cool-down after a missed deadline, or has asked for "
-            "no seat yet. If you withdraw, the seat stays free until that ends or someone applies."
+            "Nobody on the waitlist can take a seat right now. If you withdraw, the seat stays free"
+            " until someone can."
         )
     return (
-        "If you withdraw, the seat is immediately offered to the first person in line who can "
-        "take one."
+        "If you withdraw, the seat is offered at once to the first person in line who can take it."
     )
 
 
@@ -278,7 +278,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
         f"Your turn: confirm your seat for “{title}”",
-        CalendarNote(sequence=int(seen.application.deadline_extended)),
+        CalendarNote(sequence=count_extensions(seen.application)),
         offer=offer,
         deadline=deadline,
         now=seen.now,
@@ -293,7 +293,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
 
 
 ASKED = "Sent. The company will look again, and we will email you its answer."
-NOT_NOW = "You cannot ask the company to look again at this application."
+NOT_NOW = "You cannot ask the company to look again."
 
 
 class ContestForm(PlainForm):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Move, Outcome, Status
 from pipeline.domain.verbs import MOVES
-from pipeline.figures.forecast import read_prospects
+from pipeline.figures.forecast import Prospect, read_prospects
 from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import Mine, SeenApplication
@@ -22,7 +22,9 @@ from pipeline.wording import sentences
 from pipeline.wording.events import find_words
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
 from pipeline.wording.sentences import Reader
-from pipeline.wording.status import describe_prospect
+from pipeline.wording.status import describe_prospect, describe_wait
+
+FORECAST_WIDTH = 316  # of the drawn scale, which ends a quarter after the likely time
 
 
 class CardState(Enum):
@@ -39,6 +41,23 @@ class CardState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class LikelyTime:
+    """Time in which a seat will most likely come: in words, and on a scale that begins now."""
+
+    wait: str
+    from_x: int
+    width: int
+
+    @classmethod
+    def of(cls, prospect: Prospect) -> LikelyTime:
+        """Build it from a forecast."""
+        half, most = prospect.forecast.half, max(1, prospect.forecast.most)
+        most_x = FORECAST_WIDTH * 4 // 5
+        from_x = min(most_x - 12, round(most_x * half / most))
+        return cls(describe_wait(prospect), from_x, most_x - from_x)
+
+
+@dataclass(frozen=True, slots=True)
 class ApplicationCard:
     """An application with its job and wording, for templates."""
 
@@ -47,6 +66,7 @@ class ApplicationCard:
     standing: ExplainedStanding
     # How long they will probably wait, in words; empty while it is not known.
     prospect: str = ""
+    forecast: LikelyTime | None = None
 
     @classmethod
     def of(cls, seen: SeenApplication, job: Job) -> ApplicationCard:
@@ -91,6 +111,19 @@ class ApplicationCard:
     def word(self) -> str:
         """Return the status for the chip, or the outcome once ended."""
         return str(self.application.outcome or self.application.status)
+
+    @property
+    def offer_seconds(self) -> int:
+        """Return the length of the open offer, from when it was made to its deadline."""
+        made, ends = self.application.promoted_at, self.application.acknowledge_by
+        return max(1, int((ends - made).total_seconds())) if made and ends else 1
+
+    @property
+    def share_left(self) -> int:
+        """Return the hundredths of the time of the open offer that are left."""
+        ends = self.application.acknowledge_by
+        left = (ends - self.seen.now).total_seconds() if ends else 0
+        return max(0, min(100, round(100 * left / self.offer_seconds)))
 
     @property
     def may_confirm(self) -> bool:
@@ -211,7 +244,11 @@ def add_prospects(cards: Collection[ApplicationCard]) -> list[ApplicationCard]:
     }
     known = read_prospects(waiting) if waiting else {}
     return [
-        replace(card, prospect=describe_prospect(known[card.job.id]))
+        replace(
+            card,
+            prospect=describe_prospect(known[card.job.id]),
+            forecast=LikelyTime.of(known[card.job.id]),
+        )
         if card.job.id in known and not card.standing.puts_turn_off
         else card
         for card in cards
@@ -246,10 +283,10 @@ def _waiting_headline(card: ApplicationCard) -> str:
 _HEADLINES = {
     CardState.OFFERED: lambda card: "It is your turn.",
     CardState.LATE: lambda card: "The time to confirm is over.",
-    CardState.UNVERIFIED: lambda card: "Someone applied with your email address.",
+    CardState.UNVERIFIED: lambda card: "Is this your application?",
     CardState.DRAWING: lambda card: "You are in the draw.",
     CardState.WAITING: _waiting_headline,
-    CardState.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
+    CardState.ACTIVE: lambda card: "You have a seat.",
     CardState.CLOSING: lambda card: "The company has closed this job.",
     CardState.ENDED: lambda card: card.standing.ending.headline,
 }

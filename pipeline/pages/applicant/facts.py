@@ -25,11 +25,11 @@ from pipeline.figures.review_pace import ReviewPace, read_review_pace
 from pipeline.form.versions import read_requirements
 from pipeline.pages import draws
 from pipeline.pages.access import public_job
-from pipeline.selectors.jobs import read_job
+from pipeline.selectors.jobs import NOTHING_YET, read_job, recent_waits
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.explanations import describe_pace, describe_target, explain_line
-from pipeline.wording.status import NOT_KNOWN, describe_prospect
+from pipeline.wording.status import NOT_KNOWN, describe_forecast_accuracy, describe_prospect
 
 MINUTE_SECONDS = 60
 REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
@@ -60,6 +60,10 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "fewest": FEWEST_SHOWN,
         "rules": explain_line(job.policy, job.capacity, draws.describe_time(job)),
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
+        "accuracy": describe_forecast_accuracy(prospect.counted, prospect.share)
+        if prospect
+        else "",
+        "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "removals": removals,
         "given_back": back,
         "pace": pace,

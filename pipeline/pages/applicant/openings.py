@@ -19,12 +19,12 @@ from django.views.decorators.http import require_safe
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.figures.forecast import read_prospects
+from pipeline.figures.review_pace import read_review_pace
 from pipeline.form.versions import questions_of
 from pipeline.models import PlannedSeats
 from pipeline.pages import draws
 from pipeline.pages.access import current_applicant, current_memberships, public_job
 from pipeline.pages.answer_forms import add_questions
-from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import find_live, my_latest_name
 from pipeline.selectors.jobs import (
@@ -35,14 +35,19 @@ from pipeline.selectors.jobs import (
     read_seat_plans,
     recent_waits,
 )
-from pipeline.wording.explanations import explain_line
-from pipeline.wording.status import NOT_KNOWN, describe_prospect
+from pipeline.wording.explanations import describe_target
+from pipeline.wording.openings import (
+    AnswerPace,
+    describe_numbers,
+    describe_outlook,
+    describe_steps,
+)
+from pipeline.wording.status import describe_wait
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
+AHEAD_X, TAKEN_X = (33, 65, 96, 128), (24, 62, 99)
 REFRESH_SECONDS = 600  # how often forecasts and typical waits change with time alone
-# The line that the first page shows to explain the product.
-EXAMPLE = LinePicture.of_counts({"active": 4, "pending": 1, "free": 0}, 9, position=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,30 @@ class Opening:
 
     job: Job
     recent: RecentFacts
+
+    @property
+    def numbers(self) -> str:
+        """Return its seats and the people who wait, in words."""
+        return describe_numbers(self.job)
+
+
+@dataclass(frozen=True, slots=True)
+class PicturedLine:
+    """Shapes that the pictures of the steps show of a job's line, up to a few people and seats."""
+
+    ahead: tuple[int, ...]  # where in the picture the people ahead stand
+    number: str  # of the person who would join
+    taken: tuple[int, ...]  # where the other seats are
+
+    @classmethod
+    def of(cls, job: Job) -> PicturedLine:
+        """Build it for the next person to apply."""
+        waiting = 0 if job.seats_free else job.people_waiting
+        return cls(
+            ahead=AHEAD_X[len(AHEAD_X) - min(waiting, len(AHEAD_X)) :],
+            number="?" if job.awaits_draw else f"{waiting + 1:,}",
+            taken=TAKEN_X[len(TAKEN_X) - min(job.capacity - 1, len(TAKEN_X)) :],
+        )
 
 
 @require_safe
@@ -66,7 +95,6 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
         "search": search,
-        "example": None if search or after else EXAMPLE,
         "next_url": _search_url(search, page.rows[-1].id) if page.more else None,
         "first_url": _search_url(search) if after else None,
     }
@@ -131,12 +159,12 @@ def _page_context(
     return {
         "job": job,
         "news": _news_text(job),
-        "picture": LinePicture.of(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
-        "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
-        "prospect": _prospect_text(job),
+        "numbers": describe_numbers(job),
+        "outlook": describe_outlook(job, _wait_words(job), draws.describe_time(job)),
+        "steps": describe_steps(job, _answer_pace(job)),
+        "pictured": PicturedLine.of(job),
         "plans": plans,
-        "rules": explain_line(job.policy, job.capacity, draws.describe_time(job)),
         "form": form,
         "is_staff": is_staff,
         "is_own": is_own,
@@ -162,12 +190,22 @@ def _news_text(job: Job) -> str:
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
-def _prospect_text(job: Job) -> str:
-    """Say how long a person who applies now will probably wait; nothing if a seat is free."""
+def _wait_words(job: Job) -> str:
+    """Return how long a person who applies now will probably wait; empty if not known or needed."""
     if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw or job.is_filled:
         return ""
     found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
-    return describe_prospect(found) if found else NOT_KNOWN
+    return describe_wait(found) if found else ""
+
+
+def _answer_pace(job: Job) -> AnswerPace:
+    """Return how soon the company aims to answer, and how often it did."""
+    clock = job.review_clock
+    if clock is None:
+        return AnswerPace()
+    pace = read_review_pace(job)
+    aim = describe_target(clock.target_seconds, works=clock.hours is not None)
+    return AnswerPace(aim, pace.tenths if pace else None)
 
 
 def _search_url(search: str, after: UUID | None = None) -> str:

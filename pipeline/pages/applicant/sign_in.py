@@ -28,8 +28,8 @@ from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
 from pipeline.services.joining import verify_applications
 from pipeline.web.addresses import client_site
-from pipeline.wording.english import long_duration, plural
-from pipeline.wording.explanations import explain_quiet_hours
+from pipeline.wording.english import plural
+from pipeline.wording.explanations import explain_quiet_hours, window_in_words
 
 # Prefix of the return target for a person who has just applied to the job that follows.
 JOB = "job "
@@ -135,7 +135,7 @@ def _render_code(
     if after.startswith(JOB):
         with suppress(JobNotFound):
             job = read_job(UUID(after.removeprefix(JOB)))
-            window = long_duration(job.acknowledgment_window_seconds)
+            window = window_in_words(job.policy)
             quiet = explain_quiet_hours(job.policy)
     context = {
         "form": form,

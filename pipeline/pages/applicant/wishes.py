@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from pipeline.domain.errors import IllegalMove, LineError, NotDeferrable, NotPreacceptable
@@ -29,6 +30,7 @@ from pipeline.selectors.jobs import read_job
 from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
 
 NOT_WAITING = "You can only do this while you wait for a seat."
+USUAL_TIME = time(9, 0)
 NO_TURN = "There is no turn to pass now."
 PASSED = "You passed this turn. You keep your place in line."
 # The message when a turn is passed, by the button.
@@ -48,15 +50,16 @@ class WishForm(PlainForm):
     )
     at = forms.TimeField(
         label="At",
-        initial=time(9, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
         error_messages={"invalid": "Enter a time, like 09:00."},
     )
 
     def __init__(self, *args: Any, label: str, days: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["day"].label = label
-        self.fields["day"].help_text = f"At most {days} days from now."
+        day: Any = self.fields["day"]
+        day.label = label
+        day.help_text = f"At most {days} days from now."
+        day.error_messages["required"] = _("Enter a date.")
 
     def clean(self) -> dict[str, Any]:
         """Add the entered time to the cleaned data, as `moment`."""
@@ -77,6 +80,7 @@ class Wish:
     template: str
     label: str
     days: int
+    preset_days: int  # from today to the day that the form proposes
     column: str
     saved: str
     taken_back: str
@@ -87,6 +91,7 @@ DEFERRAL = Wish(
     template="applicant/defer.html",
     label="Offer me no seat until",
     days=DEFER_WITHIN.days,
+    preset_days=1,
     column="not_before",
     saved="Saved. You keep your place in line.",
     taken_back="You can be offered a seat at any time again.",
@@ -96,6 +101,7 @@ PREACCEPTANCE = Wish(
     template="applicant/preaccept.html",
     label="Accept a seat for me until",
     days=ACCEPT_WITHIN.days,
+    preset_days=7,
     column="accept_until",
     saved="Saved. If your turn comes before then, the seat is yours at once.",
     taken_back="You will be asked to confirm when it is your turn.",
@@ -155,10 +161,13 @@ def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpRe
     if request.method != "POST" and not card.may_wish:
         messages.info(request, NOT_WAITING)
         return redirect("my_application", application_id)
-    initial, until = {}, getattr(seen.application, wish.column)
+    until = getattr(seen.application, wish.column)
     if until and until > seen.now:
         here = timezone.localtime(until)
         initial = {"day": here.date(), "at": here.time()}
+    else:
+        here = timezone.localtime(seen.now) + timedelta(days=wish.preset_days)
+        initial = {"day": here.date(), "at": USUAL_TIME}
     takes_back = "now" in request.POST
     sent = request.POST if request.method == "POST" and not takes_back else None
     form = WishForm(sent, initial=initial, label=wish.label, days=wish.days)
@@ -174,5 +183,7 @@ def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpRe
         else:
             messages.success(request, wish.taken_back if takes_back else wish.saved)
             return redirect("my_application", application_id)
+    for name in form.errors:  # the page shows each error once, beside its field
+        form.fields[name].widget.attrs["autofocus"] = True
     context = {"card": card, "form": form, "zone": timezone.get_current_timezone_name()}
     return render(request, wish.template, context, status=422 if form.errors else 200)

@@ -22,7 +22,7 @@ from tests.support.receiver import Receiver, reply
 from tests.support.smtp import free_port
 
 # The last line of an email about an event: its number and its hash.
-HEAD = re.compile(r"^Log (\d+):([0-9a-f]{64})\s*$", re.M)
+HEAD = re.compile(r"^Proof (\d+):([0-9a-f]{64})\s*$", re.M)
 # How long the mail server works on an email: before it takes it, and before it says so.
 TAKING_SECONDS, ANSWERING_SECONDS = 0.02, 0.05
 # Every so many requests, the receiver of webhooks takes one and says that it did not.

@@ -192,15 +192,13 @@ def test_people_read_it_before_applying_and_while_they_wait() -> None:
     after = [text_of((Client() if n == 0 else browser).get(page)) for n, page in enumerate(pages)]
 
     assert ["not known yet" in text for text in before[:2]] == [True, True]
-    assert "within 2 hours and four in five within 4 hours" not in before[2]
-    assert "within 2 hours and four in five within 4 hours" in after[0]
-    for text in after[1:]:
-        assert "are offered a seat within 60 minutes and four in five within 2 hours" in text
-        assert "79% of the last 120 forecasts here were right" in text
-    assert (
-        "within 60 minutes and four in five within 2 hours"
-        in email_facts(application, None).prospect
-    )
+    assert not any("in 60 minutes to 2 hours" in text for text in before)
+    assert "you should get a seat in 2 to 4 hours." in after[0]
+    assert all("in 60 minutes to 2 hours" in text for text in after[1:])
+    assert "in 60 minutes to 2 hours" in email_facts(application, None).prospect
+    facts = text_of(Client().get(f"/jobs/{job}/facts/"))
+    assert "You should get a seat in 2 to 4 hours." in facts
+    assert "79% of the last 120 forecasts here were right" in facts
 
 
 def test_programs_read_it_too() -> None:

@@ -58,7 +58,7 @@ def test_the_words_are_the_same_whoever_is_known(visitor: Client) -> None:
         pages.append(text_of(page).replace(email, "…"))
 
     assert pages[0] == pages[1]
-    assert "When you are offered one, you have 10 minutes to confirm it." in pages[0]
+    assert "When a seat is offered to you, you have 10 minutes to confirm it." in pages[0]
     assert len(mail.outbox) == 2
 
 

@@ -78,7 +78,7 @@ def test_the_timeline_tells_everything_newest_first() -> None:
     page = applicant_browser(person).get("/me/")
 
     assert [line.title for line in page.context["lines"]] == ["Hired", "Seat confirmed", "Applied"]
-    assert "Your earlier applications are below" in text_of(page)
+    assert "Your earlier ones are below" in text_of(page)
 
 
 def test_times_are_in_the_zone_of_the_reader() -> None:

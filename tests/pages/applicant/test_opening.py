@@ -10,12 +10,14 @@ import pytest
 from django.test import Client
 
 from jobs.models import JobPosting, Membership, Role, User
-from pipeline.models import Application
+from jobs.policies import DAY
+from pipeline.figures.forecast import POSITIONS
+from pipeline.models import Application, JobForecast
 from pipeline.pages.live_page import STREAM_HEADER
 from pipeline.services.jobs import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import applicant_browser
-from tests.support.clock import let_time_pass
+from tests.support.clock import database_now, let_time_pass
 from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,11 +35,32 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
     job = factories.job(penalty_places=2, max_decays=1)
 
     page = text_of(visitor.get(f"/jobs/{job}/"))
+    rules = text_of(visitor.get(f"/jobs/{job}/facts/"))
 
-    assert "has 10 minutes to confirm it" in page
-    assert "behind even the next 2 people to join" in page
-    assert "A seat is free now" in page
-    assert "Time to confirm 10 min" in page
+    assert "1 seat, 1 free. A seat is free now." in page
+    assert "Confirm within 10 minutes and the seat is yours." in page
+    assert "They have 10 minutes to confirm it." in rules
+    assert "the next 2 people to join go ahead of you" in rules
+
+
+def test_a_line_is_said_in_one_sentence_and_three_steps(visitor: Client) -> None:
+    job = factories.job(capacity=2)
+    factories.applications(job, 5)
+    known = {str(place): [4 * DAY, 9 * DAY, 20] for place in POSITIONS}
+    JobForecast.objects.create(
+        job_id=job, seq=1, made_at=database_now(), positions=known, settled=0, came_true=0
+    )
+    JobPosting.objects.filter(job_id=job).update(review_target_seconds=3 * DAY)
+
+    page = text_of(visitor.get(f"/jobs/{job}/"))
+
+    assert (
+        "2 seats, 3 waiting. Apply today and you should get a seat in 4 to 9 days. You then have"
+        " 10 minutes to confirm."
+    ) in page
+    assert "1. Join the line You would be number 4." in page
+    assert "2. Your turn We email you." in page
+    assert "3. An answer A person reads everything. The company aims to answer" in page
 
 
 def test_a_description_is_text_with_links_and_never_markup(visitor: Client) -> None:
@@ -117,7 +140,7 @@ def test_a_closed_job_tells_nothing_of_a_line_that_is_over(visitor: Client) -> N
 
     assert "still reviewing 2 applicants with a seat" in page
     assert "still looking" not in unused
-    for words in ("free", "Typical wait", "How this line works"):
+    for words in ("free", "waiting", "How it works"):
         assert words not in page + unused
 
 
@@ -129,8 +152,8 @@ def test_a_paused_job_speaks_of_no_free_seat(visitor: Client) -> None:
 
     assert "seats free" not in page
     assert "seat free" not in page
-    assert "Waiting 0" in page
-    assert "How this line works" in page
+    assert "1 seat, nobody waiting. Everyone in line keeps their place." in page
+    assert "How it works" in page
 
 
 def test_a_draft_is_a_preview_for_its_company_and_nothing_for_others(visitor: Client) -> None:
@@ -184,9 +207,10 @@ def test_the_page_says_what_changes_and_fetches_only_that(visitor: Client) -> No
 
     assert same.status_code == 304
     assert fresh.status_code == 200
-    assert "2 people are waiting. You would join behind them." in text_of(fresh)
+    assert "1 seat, 2 waiting." in text_of(fresh)
+    assert "You would be number 3." in text_of(fresh)
     assert "<h1" not in fresh.content.decode()
-    assert "About this job" not in fresh.content.decode()
+    assert "open since" not in fresh.content.decode()
 
 
 def test_a_look_without_news_costs_two_queries_and_is_the_same_for_everybody(

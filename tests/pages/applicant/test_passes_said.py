@@ -68,7 +68,7 @@ def test_numbers_make_sense_after_the_limit_was_lowered() -> None:
 
     assert "Turns passed 2 " in said
     assert "2 of 1" not in said
-    assert "You have passed 2 turns, and this job lets people pass 1." in asked
+    assert "You have passed 2 turns. This job lets people pass 1." in asked
 
 
 def test_the_places_over_time_name_the_wish_and_its_end() -> None:

@@ -46,7 +46,7 @@ def test_the_seat_is_told_as_accepted_in_advance(waiting: Application) -> None:
     leave(Application.objects.get(job_id=waiting.job_id, status="ACTIVE"))
 
     said = text_of(client.get(mine(waiting)))
-    assert "You had said yes in advance to any seat before" in said
+    assert "You had said yes in advance until" in said
     assert "Confirm my seat" not in said
 
 
@@ -69,7 +69,7 @@ def test_the_page_says_when_a_yes_has_ended(waiting: Application) -> None:
 
     let_time_pass(waiting.job_id, 5 * 86_400)
 
-    assert "Your advance acceptance expired" in text_of(client.get(mine(waiting)))
+    assert "Your yes in advance ended" in text_of(client.get(mine(waiting)))
     assert "Cancel my acceptance" not in text_of(client.get(mine(waiting, "yes/")))
 
 
@@ -87,7 +87,7 @@ def test_a_turn_put_off_is_named_beside_the_form(waiting: Application) -> None:
     [
         (in_days(-2), "This time has passed."),
         (in_days(20), "in the next 14 days"),
-        ({"day": "", "at": "09:00"}, "Fill in this field."),
+        ({"day": "", "at": "09:00"}, "Enter a date."),
     ],
 )
 def test_a_wrong_date_is_refused_beside_the_field(
@@ -132,7 +132,7 @@ def test_in_a_draw_a_yes_is_shown_and_taken_back() -> None:
     assert "You said yes: " in page
     assert "Change my acceptance" in page
     assert "drawn by lot" in page
-    assert all("the seat is yours at once: you said yes" in said for said in (page, dashboard))
+    assert all("You said yes: if your turn comes before" in said for said in (page, dashboard))
     client.post(mine(person, "yes/"), {"now": "yes"})
     assert factories.fresh(person).accept_until is None
     assert "You said yes: " not in text_of(client.get(mine(person))).split("What happened")[0]
@@ -145,5 +145,4 @@ def test_in_a_draw_a_date_is_shown_too() -> None:
     client.post(mine(person, "not-before/"), in_days(3))
 
     page = text_of(client.get(mine(person))).split("What happened")[0]
-    assert "be offered a seat before" in page
-    assert "You asked not to be offered a seat until" in page
+    assert "You asked for no seat before" in page

@@ -24,7 +24,7 @@ def test_withdrawing_asks_once_and_then_does_it() -> None:
     assert factories.status_of(holder) == "ACTIVE"
     answer = client.post(mine(holder, "withdraw/"), follow=True)
 
-    assert "the seat is immediately offered to the first person in line" in text_of(asked)
+    assert "the seat is offered at once to the first person in line" in text_of(asked)
     assert "Withdraw my application" in text_of(asked)
     assert factories.statuses(holder, waiting) == ["WITHDRAWN", "PENDING_ACKNOWLEDGMENT"]
     assert "You withdrew this application." in text_of(answer)
@@ -40,13 +40,12 @@ def test_withdrawing_says_what_really_follows() -> None:
 
     assert "Nobody is waiting." in said()
     [waiting] = factories.applications(job, 1)
-    assert "Nobody is behind you." in text_of(
-        owner_signed_in(waiting).get(mine(waiting, "withdraw/"))
-    )
+    last = text_of(owner_signed_in(waiting).get(mine(waiting, "withdraw/")))
+    assert "You are number 1 of 1 in line. You cannot undo this." in last
     factories.alter(job, capacity=2)
     let_time_pass(job, factories.WINDOW)
     factories.settle_all()
-    assert "Everyone on the waitlist is in a cool-down" in said()
+    assert "Nobody on the waitlist can take a seat right now." in said()
     pause_job(job_id=job, actor=factories.RECRUITER)
     assert "stays free until the job resumes" in said()
     close_job(job_id=job, actor=factories.RECRUITER)

@@ -51,7 +51,7 @@ def test_a_draft_is_opened_by_its_button(recruiter: Client, company: Company) ->
     answer = recruiter.post("/company/jobs/new/", NEW | {"start": "DRAFT"}, follow=True)
     job = Job.objects.get(company=company)
 
-    assert "The job is a draft." in text_of(answer)
+    assert ">Draft</span>" in answer.content.decode()
     assert "Open job" in text_of(answer)
     recruiter.post(f"/company/jobs/{job.id}/open/")
     assert Job.objects.get(company=company).status == "OPEN"

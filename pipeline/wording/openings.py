@@ -1,0 +1,114 @@
+"""Words for people who think of applying: the line now, and three steps. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs.models import Job, JobStatus
+from pipeline.wording.explanations import explained_quiet_hours, window_in_words
+from pipeline.wording.status import NOT_KNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class StepWords:
+    """One of the three steps from applying to an answer."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPace:
+    """Time in which the company aims to answer, in words, and in how many of ten cases it did."""
+
+    aim: str = ""
+    tenths: int | None = None
+
+
+def describe_numbers(job: Job) -> str:
+    """Return the seats of a job and the people waiting: "3 seats, 21 waiting"."""
+    seats = ngettext("%(seats)s seat", "%(seats)s seats", job.capacity)
+    names = {
+        "seats": seats % {"seats": f"{job.capacity:,}"},
+        "people": f"{job.people_waiting:,}",
+        "free": f"{job.seats_free:,}",
+    }
+    if job.awaits_draw:
+        return _("%(seats)s, %(people)s taking part.") % names
+    if job.seats_free and not job.is_filled and job.status == JobStatus.OPEN:
+        return _("%(seats)s, %(free)s free.") % names
+    if not job.people_waiting:
+        return _("%(seats)s, nobody waiting.") % names
+    return _("%(seats)s, %(people)s waiting.") % names
+
+
+def describe_outlook(job: Job, wait: str, draw: str = "") -> str:
+    """Say what a person who applies to an open job today can expect.
+
+    `wait`: the time until a seat in words, if it is known; `draw`: the time of the draw in words.
+    """
+    if job.is_filled:
+        return _("You can join the line, but it does not move unless the company adds positions.")
+    if job.awaits_draw:
+        return _(
+            "Apply before %(draw)s. The order is then drawn by lot, so it does not matter who"
+            " applies first."
+        ) % {"draw": draw}
+    names = {"wait": wait, "window": window_in_words(job.policy)}
+    if job.seats_free:
+        return _describe_free_seat(job, names)
+    confirm = _("You then have %(window)s to confirm.") % names
+    if wait:
+        return _("Apply today and you should get a seat %(wait)s.") % names + f" {confirm}"
+    return NOT_KNOWN if job.people_waiting else _("You would be first in line.")
+
+
+def _describe_free_seat(job: Job, names: dict[str, str]) -> str:
+    now = _("A seat is free now.")
+    if job.people_waiting:
+        others = _("Nobody on the waitlist can take a seat right now, so you would get this one.")
+        now = f"{now} {others}"
+    if job.policy.acknowledge_first_seat:
+        return f"{now} {_('You then have %(window)s to confirm.') % names}"
+    return f"{now} {_('Apply, and it is yours as soon as you enter our code.')}"
+
+
+def describe_steps(job: Job, pace: AnswerPace) -> list[StepWords]:
+    """Return the three steps: joining the line, the turn, the answer."""
+    return [
+        StepWords(_("1. Join the line"), _describe_joining(job)),
+        StepWords(_("2. Your turn"), _describe_turn(job)),
+        StepWords(_("3. An answer"), _describe_answer(pace)),
+    ]
+
+
+def _describe_joining(job: Job) -> str:
+    if job.awaits_draw:
+        return _("Everyone who applies before the draw has the same chance.")
+    if job.status == JobStatus.OPEN and job.seats_free and not job.is_filled:
+        return _("A seat is free: you need not wait.")
+    names = {"number": f"{job.people_waiting + 1:,}"}
+    return _("You would be number %(number)s. Those who come later stand behind you.") % names
+
+
+def _describe_turn(job: Job) -> str:
+    names = {"window": window_in_words(job.policy)}
+    turn = _("We email you. Confirm within %(window)s and the seat is yours.") % names
+    quiet = explained_quiet_hours(job.policy, whose=" your time")
+    paused = _("That time does not run %(quiet)s.") % {"quiet": quiet} if quiet else ""
+    return f"{turn} {paused}".strip()
+
+
+def _describe_answer(pace: AnswerPace) -> str:
+    reads = _("A person reads everything.")
+    if not pace.aim:
+        return reads
+    if not pace.tenths:
+        return f"{reads} {_('The company aims to answer within %(aim)s.') % {'aim': pace.aim}}"
+    names = {"aim": pace.aim, "tenths": pace.tenths}
+    if pace.tenths == 10:
+        return f"{reads} {_('Everyone so far heard back within %(aim)s.') % names}"
+    return f"{reads} {_('%(tenths)d of 10 hear back within %(aim)s.') % names}"
