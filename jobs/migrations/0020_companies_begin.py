@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0018_positions'),
+        ('jobs', '0019_undo'),
     ]
 
     operations = [
