@@ -149,11 +149,10 @@ def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: Wor
     assert last_mail(site.mails, "new@example.org", saying="Northwind Labs")
 
     added = Membership.objects.get(user__email="new@example.org")
-    owner.page.goto(f"/company/team/{added.id}/")
-    owner.page.get_by_label("Viewer").first.check()
-    owner.press("Save role")
-    shows(owner.page, "viewer")
-    owner.page.goto(f"/company/team/{added.id}/")
+    owner.choose("Role of new@example.org", "Viewer")
+    owner.press("Save: new@example.org")
+    shows(owner.page, "new@example.org is now viewer.")
+    owner.follow("Remove… new@example.org")
     owner.page.locator("#main details summary").click()
     owner.press("Remove new@example.org")
 
