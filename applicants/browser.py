@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core import signing
+from django.db.models import Q
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
@@ -41,8 +42,7 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
     useless to anyone who knows it. The notifications of the browser's previous user are dropped
     too.
     """
-    if device_id := remembered_device_id(request):
-        Device.objects.filter(id=device_id).exclude(applicant=applicant).delete()
+    forget_device(request, unless=Q(applicant=applicant))
     request.session.flush()
     request.session[KEY] = str(applicant.id)
     rotate_token(request)
@@ -137,10 +137,16 @@ def remembered_device_id(request: HttpRequest) -> UUID | None:
     return None
 
 
+def forget_device(request: HttpRequest, *, unless: Q | None = None) -> None:
+    """End the notifications in this browser, unless they are for these people."""
+    if device_id := remembered_device_id(request):
+        rows = Device.objects.filter(id=device_id)
+        (rows if unless is None else rows.exclude(unless)).delete()
+
+
 def sign_out(request: HttpRequest) -> None:
     """End the browser's session and its notifications, even those of an expired session."""
-    if device_id := remembered_device_id(request):
-        Device.objects.filter(id=device_id).delete()
+    forget_device(request)
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 

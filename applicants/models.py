@@ -1,10 +1,12 @@
-"""People who apply, their tokens, sign-in codes and devices, and private emails to them."""
+"""People who apply, their tokens and sign-in codes, private emails, and devices of any person."""
 
 from __future__ import annotations
 
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
@@ -111,15 +113,19 @@ class PrivateEmail(models.Model):
 
 
 class Device(models.Model):
-    """Browser in which a person wants notifications, as known to its push service.
+    """Browser in which an applicant or a member wants notifications, as known to its push service.
 
-    `endpoint` is the secret address at the push service, `digest` its SHA-256. `public_key` and
-    `secret` encrypt messages to the browser. `site_key` is the id of the site's key at the time:
-    the push service accepts messages only under that key.
+    A browser is signed in as one of them, and shows notifications to that one: `applicant`, or the
+    account `user` of a company's member. `endpoint` is the secret address at the push service,
+    `digest` its SHA-256. `public_key` and `secret` encrypt messages to the browser. `site_key` is
+    the id of the site's key at the time: the push service accepts messages only under that key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    applicant = models.ForeignKey(Applicant, models.CASCADE, related_name="devices")
+    applicant = models.ForeignKey(Applicant, models.CASCADE, null=True, related_name="devices")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="devices"
+    )
     digest = models.BinaryField(max_length=32, unique=True)
     endpoint = models.CharField(max_length=1_000)
     public_key = models.BinaryField(max_length=65)
@@ -128,6 +134,15 @@ class Device(models.Model):
     name = models.CharField(max_length=60)
     created_at = models.DateTimeField(auto_now_add=True)
     notified_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="device_of_one_person",
+                condition=Q(applicant=None, user__isnull=False)
+                | Q(applicant__isnull=False, user=None),
+            ),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)

@@ -1,6 +1,7 @@
 """Cost of pages to the server: board, dashboard, opening and status with 1,000,000 people waiting,
 compared with 100; or every page of a job with a log of 1,000,000 events (--log); or the public page
-of a job, which keeps itself up to date, against the same page without that (--live).
+of a job, which keeps itself up to date, against the same page without that (--live); or what people
+feel of every page, at the server and in a browser (--felt).
 
 Both lines are in one database, and the requests alternate between them. The lines are filled with
 plain SQL, which leaves no events in their logs, then vacuumed, so that statistics are up to date.
@@ -13,6 +14,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import felt
 import harness
 import long_log
 import public_page
@@ -20,6 +22,7 @@ from promotion import COUNT, FILL
 
 SHORT, LONG = 100, 1_000_000
 SEATS = 10
+FELT_WAITING, FELT_REQUESTS = 10_000, 15
 PERSONAL = ("status", "dashboard")
 
 
@@ -73,7 +76,15 @@ def main() -> None:
         "--log", type=int, metavar="EVENTS", help="every page of a job with so many"
     )
     parser.add_argument("--live", action="store_true", help="the public page of a job")
+    parser.add_argument("--felt", action="store_true", help="every page as people feel it")
+    parser.add_argument("--without-browser", action="store_true", help="of --felt the server alone")
     options = parser.parse_args()
+    if options.felt:
+        waiting = min(options.waiting, FELT_WAITING)
+        felt.measure(
+            waiting, min(options.requests, FELT_REQUESTS), browser=not options.without_browser
+        )
+        return
     harness.start(durable=False)
     if options.live:
         harness.make_people(SHORT + SEATS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -41,15 +42,22 @@ def is_staff_address(email: str) -> bool:
 
 
 def find_or_create(email: str, password: str | None) -> User:
+    """Return the account of an address, created if it is new, also if two callers do so at once.
+
+    Raises BadPassword, and ValidationError for a bad address.
+    """
     email = checked_address(email)
     if user := User.objects.filter(email=email).first():
         return user
-    user = User(email=email)
     if password is not None:
-        _check_password(password, user)
-    user.set_password(password)
-    user.save()
-    return user
+        _check_password(password, User(email=email))
+    hashed = {"password": make_password(password)}
+    return User.objects.get_or_create(email=email, defaults=hashed)[0]
+
+
+def change_name(*, user_id: UUID, name: str) -> None:
+    """Change the name that colleagues see; empty for the address alone."""
+    User.objects.filter(id=user_id).update(name=name)
 
 
 def _check_password(password: str, user: User) -> None:

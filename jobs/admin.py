@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm
 from django.contrib.auth.models import Group
@@ -16,7 +16,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from applicants.addresses import checked_address
-from jobs.models import ApiKey, Company, Job, Membership, User
+from jobs.errors import RequestDecided
+from jobs.models import ApiKey, Company, CompanyRequest, Job, Membership, User
+from jobs.sign_up import decide_request
 from tasks import readonly_admin
 from tasks.readonly_admin import ReadonlyAdmin, ReadonlyAdminPaginator
 
@@ -53,7 +55,7 @@ class StaffAccountAdmin(UserAdmin):
     show_full_result_count = False
     ordering = ("-id",)
     sortable_by: ClassVar[tuple[str, ...]] = ()
-    list_display = ("email", "is_active", "is_staff", "is_superuser", "last_login")
+    list_display = ("email", "name", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ()
     search_fields = ("email",)
     search_help_text = "The beginning of an address, or an id"
@@ -98,6 +100,45 @@ class CompanyAdmin(ReadonlyAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow changes by Django's permissions."""
         return admin.ModelAdmin.has_change_permission(self, request, obj)
+
+
+@admin.register(CompanyRequest)
+class CompanyRequestAdmin(ReadonlyAdmin):
+    """Requests for a company. The person is told by email how one was decided."""
+
+    list_display = ("company_name", "email", "asked_at", "is_approved", "decided_at")
+    ordering = ("-id",)
+    beginnings = ("email",)
+    search_help_text = "The beginning of an address, or an id"
+    actions = ("approve", "refuse")
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        """Allow decisions by Django's permissions."""
+        return request.user.has_perm("jobs.change_companyrequest")
+
+    @admin.action(description="Approve: create the company", permissions=["decide"])
+    def approve(self, request: HttpRequest, asked: QuerySet[CompanyRequest]) -> None:
+        """Approve the ticked requests."""
+        self._decide(request, asked, approve=True)
+
+    @admin.action(description="Refuse", permissions=["decide"])
+    def refuse(self, request: HttpRequest, asked: QuerySet[CompanyRequest]) -> None:
+        """Refuse the ticked requests."""
+        self._decide(request, asked, approve=False)
+
+    def _decide(
+        self, request: HttpRequest, asked: QuerySet[CompanyRequest], *, approve: bool
+    ) -> None:
+        done = "approved" if approve else "refused"
+        for each in asked:
+            try:
+                decide_request(request_id=each.id, approve=approve)
+            except RequestDecided:
+                said = f"{each} was decided otherwise before. Nothing was changed."
+                self.message_user(request, said, messages.ERROR)
+            else:
+                said = f"{each} is {done}. {each.email} is told by email."
+                self.message_user(request, said, messages.SUCCESS)
 
 
 @admin.register(Membership)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -42,6 +45,29 @@ def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
     Company.objects.filter(id=company_id).update(requires_second_step=required)
     event = "second_step.required" if required else "second_step.optional"
     security.info(event, extra={"company": str(company_id)})
+
+
+class UndoTimes(NamedTuple):
+    """How many seconds a company's decisions on pages can be undone before they take effect."""
+
+    removal: int  # to remove or reject
+    hiring: int
+
+    @classmethod
+    def of(cls, company: Company) -> UndoTimes:
+        """Return a company's own times, and the site's where it has chosen none."""
+        own = (company.undo_removal_seconds, company.undo_hiring_seconds)
+        return cls(*(settings.DECISION_UNDO_SECONDS if each is None else each for each in own))
+
+
+def set_undo_times(*, company_id: UUID, seconds: Mapping[str, int | None], by: UUID | None) -> None:
+    """Set how long a company's decisions can be undone: some of the fields of its row.
+
+    None: as long as the site says. Decisions that wait keep their time. Each must be within
+    UNDO_SECONDS.
+    """
+    Company.objects.filter(id=company_id).update(**seconds)
+    security.info("undo_time.changed", extra={"company": str(company_id), "by": str(by), **seconds})
 
 
 def checked_company_name(name: str) -> str:

@@ -10,6 +10,10 @@ class CompanyNotFound(Exception):
         return "There is no such company."
 
 
+class RequestDecided(Exception):
+    """The request for a company was decided otherwise before."""
+
+
 class ApiKeyNotFound(Exception):
     """The company has no such key."""
 

@@ -19,6 +19,7 @@ MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 ZONE_LENGTH = 64
+UNDO_SECONDS = (10, 3_600)  # the shortest and the longest time to undo a decision
 
 
 class UserManager(BaseUserManager["User"]):
@@ -49,10 +50,17 @@ class User(AbstractUser):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     username = None  # type: ignore[assignment]
     email = models.EmailField(unique=True)
+    # As the person wants to be called; empty until they say.
+    name = models.CharField(max_length=NAME_LENGTH, blank=True, default="", db_default="")
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+
+    @property
+    def shown_name(self) -> str:
+        """Return the name, or the address until there is one."""
+        return self.name or self.email
 
 
 class Company(models.Model):
@@ -72,6 +80,10 @@ class Company(models.Model):
     clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
     # As `jobs.review_clock.WorkingHours` stores them; null: every hour counts.
     working_hours = models.JSONField(null=True)
+    # How long decisions made on pages can be undone: to remove or reject, and to hire; null: as
+    # long as the site says.
+    undo_removal_seconds = models.IntegerField(null=True)
+    undo_hiring_seconds = models.IntegerField(null=True)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -80,7 +92,12 @@ class Company(models.Model):
                 condition=Q(clock_offset_seconds=0)
                 | Q(clock_offset_seconds__gt=0, sandbox_of__isnull=False),
                 name="company_clock_only_in_sandbox",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(undo_removal_seconds__range=UNDO_SECONDS)
+                & Q(undo_hiring_seconds__range=UNDO_SECONDS),
+                name="company_undo_in_range",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -90,6 +107,33 @@ class Company(models.Model):
     def is_test(self) -> bool:
         """Tell whether this is a sandbox."""
         return self.sandbox_of_id is not None
+
+
+class CompanyRequest(models.Model):
+    """Request to run a company here, from a person who has proved their address.
+
+    The operator approves or refuses it. An approved one has the id of its company.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company_name = models.CharField(max_length=NAME_LENGTH)
+    email = models.EmailField()
+    asked_at = models.DateTimeField(auto_now_add=True)
+    # Both are null until it is decided.
+    decided_at = models.DateTimeField(null=True)
+    is_approved = models.BooleanField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decided_at__isnull=True, is_approved__isnull=True)
+                | Q(decided_at__isnull=False, is_approved__isnull=False),
+                name="company_request_decided_whole",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.company_name
 
 
 class Role(models.TextChoices):
@@ -285,7 +329,9 @@ class Job(LineCounters, models.Model):
 
     class Meta:
         indexes = [
-            models.Index("next_due_at", name="job_due", condition=Q(next_due_at__isnull=False))
+            models.Index("next_due_at", name="job_due", condition=Q(next_due_at__isnull=False)),
+            # A status changes a few times in a job's life, so this costs the line nothing.
+            models.Index(fields=["company", "id"], name="job_open", condition=Q(status="OPEN")),
         ]
         constraints = [
             models.CheckConstraint(

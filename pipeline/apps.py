@@ -18,7 +18,7 @@ class PipelineConfig(AppConfig):
         from pipeline.database import fatal_errors
         from pipeline.integrations import request_log
         from pipeline.live.announcer import start_announcing
-        from pipeline.notifications import outbox, reviewers
+        from pipeline.notifications import devices, outbox, reviewers
         from pipeline.notifications.applicants import start_tracking_emails
         from pipeline.services import outage
         from pipeline.webhooks.queue import start_follow_up
@@ -26,6 +26,7 @@ class PipelineConfig(AppConfig):
 
         outbox.start()
         reviewers.start()
+        devices.start()
         start_tracking_emails()
         start_follow_up()
         chores.extend((outage.watch_task_workers, receipts.record_key))

@@ -9,7 +9,7 @@ from pipeline.files.imports import tasks as imports
 from pipeline.maintenance import expired_rows as maintenance
 from pipeline.notifications import companies as company_emails
 from pipeline.notifications import outbox as emails
-from pipeline.notifications import push, reviewers
+from pipeline.notifications import push, reviewers, sign_up
 from pipeline.privacy import retention as privacy
 from pipeline.review import decisions
 from pipeline.webhooks import task as webhooks
@@ -28,6 +28,7 @@ __all__ = [
     "push",
     "reports",
     "reviewers",
+    "sign_up",
     "webhooks",
     "whatif",
 ]

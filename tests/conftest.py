@@ -15,6 +15,7 @@ pytest_plugins = (
     "tests.support.collector",
     "tests.support.decay_worker",
     "tests.support.documents",
+    "tests.support.durations",
     "tests.support.environment",
     "tests.support.fast",
     "tests.support.forked",

@@ -33,13 +33,13 @@ QUALITY = 85
 SETTLE_MS = 1_500
 
 SEEK = """seq => {
-    const slider = document.getElementById("rewind-seq");
+    const slider = document.getElementById("seq");
     slider.value = seq;
     slider.dispatchEvent(new Event("input"));
 }"""
-IS_SHOWN = """seq => document.querySelector("#rewound [data-says]")?.dataset.says
+IS_SHOWN = """seq => document.querySelector("#moment [data-says]")?.dataset.says
     .startsWith(`Event ${seq.toLocaleString("en")} of`)"""
-MOVES = "[...document.getAnimations()].filter(one => one.effect.target.closest('#rewound'))"
+MOVES = "[...document.getAnimations()].filter(one => one.effect.target.closest('#moment'))"
 FREEZE = f"at => {MOVES}.forEach(one => {{ one.pause(); one.currentTime = at; }})"
 IS_MOVING = f"{MOVES}.length > 0"
 
@@ -71,15 +71,14 @@ def take_pictures(owners_link: str, applicants_link: str) -> None:
         with opened(browser, owners_link, WIDE) as page:
             board = address_of_job(page, MOVING_JOB)
             shoot(page, board, "pipeline")
-            head = int(page.locator("#rewind-seq").get_attribute("max") or 1)
-            shoot(page, f"{board}replay/?seq={max(1, head - EVENTS)}", "replay")
+            page.goto(f"{board}replay/")
+            shoot(page, f"{board}replay/?seq={max(1, last_event(page) - EVENTS)}", "replay")
             shoot(page, "/company/work/", "work")
         with opened(browser, applicants_link, NARROW) as page:
             shoot(page, "/me/", "my-turn", is_whole=False)
         with opened(browser, owners_link, FILMED, motion="no-preference") as page:
-            page.route("**/*fragment=1*", lambda route: route.abort())  # nothing else may move
             page.set_viewport_size({"width": FILMED, "height": TALL})
-            page.goto(board)
+            page.goto(f"{board}replay/")
             (PICTURES / "line.webp").write_bytes(film(page))
         browser.close()
 
@@ -116,17 +115,17 @@ def shoot(page: Page, address: str, name: str, *, is_whole: bool = True) -> None
 
 
 def film(page: Page) -> bytes:
-    """Film the slider of a board over the job's last events."""
-    panel = page.locator("section[aria-labelledby=h-replay]")
+    """Film the replay of the job's last events."""
+    panel = page.locator("#moment .this-event")
     camera = page.context.new_cdp_session(page)
-    head = int(page.locator("#rewind-seq").get_attribute("max") or 1)
+    head = last_event(page)
     show_event(page, max(1, head - EVENTS))
     whole = even_box(panel.bounding_box())
     frames = []
     for seq in range(max(1, head - EVENTS) + 1, head + 1):
         show_event(page, seq)
         moves = page.evaluate(IS_MOVING)
-        picture = even_box(page.locator("#rewound .line-picture").bounding_box())
+        picture = even_box(page.locator("#moment .line-picture").bounding_box())
         page.evaluate(FREEZE, 0)
         frames.append(taken(camera, whole, whole, FRAME_MS))
         for number in range(1, FRAMES if moves else 1):
@@ -135,6 +134,11 @@ def film(page: Page) -> bytes:
         rest = EVENT_MS - (FRAMES if moves else 1) * FRAME_MS
         frames[-1] = frames[-1]._replace(milliseconds=FRAME_MS + rest)
     return animation_of(frames, whole)
+
+
+def last_event(page: Page) -> int:
+    """Return the number of the last event that the open replay knows."""
+    return int(page.locator("#seq").get_attribute("max") or 1)
 
 
 def show_event(page: Page, seq: int) -> None:

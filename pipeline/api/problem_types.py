@@ -246,6 +246,15 @@ NOT_PASSABLE = ProblemType(
     remedy="`detail` says which. Confirm the seat, wait, or withdraw.",
     raised_as=(line.NotPassable,),
 )
+NOT_EXTENDABLE = ProblemType(
+    status=409,
+    code="NOT_EXTENDABLE",
+    title="Cannot extend the deadline to then",
+    about="`acknowledge_by` is before the deadline of the offer, more than 30 days ahead, or the "
+    "company has extended this offer five times",
+    remedy="`detail` says which. Choose a later time within the next 30 days.",
+    raised_as=(line.NotExtendable,),
+)
 NOT_PREACCEPTABLE = ProblemType(
     status=409,
     code="NOT_PREACCEPTABLE",
@@ -307,7 +316,7 @@ REQUIREMENT_NOT_MET = ProblemType(
     code="REQUIREMENT_NOT_MET",
     title="An answer rules the application out",
     about="the answer to a question with a `must` is another one than the job needs; `detail` is "
-    "the company's own sentence",
+    "the company's own sentence, and `errors` names the question",
     remedy="The person cannot apply with this answer. Nothing was stored but the number of such "
     "refusals.",
     raised_as=(line.RequirementNotMet,),
@@ -578,10 +587,15 @@ UNAVAILABLE = ProblemType(
         "django.db.OperationalError",
         "django.db.InterfaceError",
         database.ClusterError,
-        line.AttachmentsAway,
     ),
 )
-# The same to clients, for a different reason.
+# The same to clients, for different reasons.
+FILES_AWAY = replace(
+    UNAVAILABLE,
+    detail="The service cannot reach the storage of files. Try again in a few minutes.",
+    retry_after_seconds=60,
+    raised_as=(line.AttachmentsAway, line.AttachmentsUnreadable),
+)
 TOO_SLOW = replace(
     UNAVAILABLE,
     retry_after_seconds=30,

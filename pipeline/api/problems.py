@@ -245,14 +245,18 @@ def build_body(
         "detail": detail,
         "code": kind.code,
         "request_id": getattr(request, "request_id", None),
-        "errors": (
-            field_errors(exc.detail)
-            if isinstance(exc, rest.ValidationError)
-            else background_errors(exc)
-        ),
+        "errors": _errors(exc),
         "existing_id": exc.facts.get("existing_id") if isinstance(exc, line.LineError) else None,
         "error": {"code": kind.code, "message": detail},
     }
+
+
+def _errors(exc: BaseException | None) -> list[dict[str, str]]:
+    if isinstance(exc, rest.ValidationError):
+        return field_errors(exc.detail)
+    if isinstance(exc, line.RequirementNotMet):
+        return field_errors({"answers": {exc.facts["question"]: [str(exc)]}})
+    return background_errors(exc)
 
 
 def build_headers(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:

@@ -29,6 +29,13 @@ def read_files_of_person(
     return found
 
 
+def read_all_files_of_person(applicant_id: UUID) -> list[Attachment]:
+    """Return all files of a person, also uploads that no application has, oldest first."""
+    loose = Q(holder=holder_of("person", applicant_id), application=None)
+    rows = Attachment.objects.filter(loose | Q(application__applicant_id=applicant_id))
+    return list(rows.order_by("id"))
+
+
 def attachments_cache_tag(rows: Collection[Attachment]) -> str:
     """Return a cache tag of what pages show of files."""
     return ",".join(f"{row.id.hex[-12:]}{row.state[0]}" for row in rows)

@@ -6,6 +6,7 @@ No object is ever overwritten: each attempt to write has a key of its own.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator
 from datetime import timedelta
@@ -19,9 +20,11 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from pipeline.domain.errors import AttachmentNotFound
+from pipeline.domain.errors import AttachmentNotFound, AttachmentsUnreadable
 from pipeline.models import Attachment, RemovedObject
 from tasks.enqueue import enqueue
+
+logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 2**16
 BATCH = 100
@@ -52,12 +55,18 @@ def write(key: str, file: IO[bytes]) -> None:
 
 
 def read(key: str) -> Iterator[bytes]:
-    """Yield an object piece by piece. Raises AttachmentNotFound before the first one."""
+    """Yield an object piece by piece.
+
+    Raises AttachmentNotFound before the first one; AttachmentsUnreadable if the storage is away.
+    """
     try:
         file = attachment_storage().open(key, "rb")
         piece = file.read(PIECE_BYTES)
     except FileNotFoundError:
         raise AttachmentNotFound from None
+    except Exception as error:  # each storage has errors of its own
+        logger.exception("A file could not be read")
+        raise AttachmentsUnreadable from error
     with file:
         while piece:
             yield piece

@@ -16,7 +16,7 @@ from applicants.mail import post_private_email
 from pipeline.attachments import scan, storage
 from pipeline.attachments.scan import SCAN, ScannerAway
 from pipeline.attachments.storage import BATCH, TIDY
-from pipeline.domain.errors import AttachmentNotFound
+from pipeline.domain.errors import AttachmentNotFound, AttachmentsUnreadable
 from pipeline.models import Attachment
 from tasks.context import Context
 from tasks.errors import Discard, Retry
@@ -57,7 +57,7 @@ def scan_attachment(attachment_id: UUID) -> dict[str, str]:
             found = scan.scan_pieces(storage.read(row.storage_key))
         except AttachmentNotFound:
             raise Discard("the file is gone") from None
-        except ScannerAway as error:
+        except (AttachmentsUnreadable, ScannerAway) as error:
             raise Retry(str(error)) from None
         state = State.REFUSED if found else State.CLEAN
     _note_verdict(attachment_id, state, found)

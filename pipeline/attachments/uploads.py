@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 from hashlib import sha256
 from secrets import token_hex
@@ -17,14 +18,14 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 from uuid_utils.compat import uuid7
 
 from applicants.models import ERASED_NAME
 from applicants.texts import cleaned_name
-from pipeline.attachments import kinds, scan, storage
+from pipeline.attachments import kinds, pictures, scan, storage
 from pipeline.domain.errors import (
     ApplicationNotFound,
     AttachmentAnswers,
@@ -41,7 +42,7 @@ from pipeline.domain.errors import (
     UploadRefused,
 )
 from pipeline.domain.states import Status
-from pipeline.models import FILE_NAME_LENGTH, Application, Attachment
+from pipeline.models import FILE_NAME_LENGTH, Application, Attachment, RemovedObject
 
 logger = logging.getLogger(__name__)
 security = logging.getLogger("security")
@@ -149,30 +150,36 @@ def used_bytes(company_id: UUID) -> int:
 def receive(upload_id: UUID, *, holder: bytes, content: Iterable[bytes]) -> Attachment:
     """Store an upload's bytes, piece by piece, and return it whole.
 
-    Repeating it with bytes that are there already changes nothing. Raises UploadNotFound, also if
-    the upload is removed meanwhile; UploadExpired, AttachmentTooLarge, AttachmentsFull,
-    FileKindRefused; AttachmentsAway if it can be repeated later.
+    Repeating it with bytes that are there already changes nothing; of attempts at the same time,
+    the first that ends counts, for all of them. A picture is stored without its metadata. Raises
+    UploadNotFound, also if the upload is removed meanwhile; UploadExpired, AttachmentTooLarge,
+    AttachmentsFull, FileKindRefused; AttachmentsAway if it can be repeated later.
     """
     row = _found(upload_id, holder)
     if row.received_at:
         return row
-    with SpooledTemporaryFile(max_size=_MEMORY_BYTES) as spooled:
-        size, digest = _spool(content, spooled)
+    with ExitStack() as files:
+        spooled = files.enter_context(_spooled_file())
+        _spool(content, spooled)
         kind = kinds.detect(spooled)
+        if kind.shown_as == "picture":
+            original, spooled = spooled, files.enter_context(_spooled_file())
+            pictures.copy_without_metadata(original, spooled, kind)
+        size, digest = _measure(spooled)
         if size > row.size_bytes:  # it had reserved less
             refuse_beyond_quota(row.company_id, more_bytes=size - row.size_bytes)
-        spooled.seek(0)
-        key = _begin_attempt(row)
-        try:
-            storage.write(key, spooled)
-        except Exception as error:  # each storage has errors of its own
-            logger.exception("An upload could not be stored")
-            raise AttachmentsAway from error
+        if key := _begin_attempt(row):
+            try:
+                storage.write(key, spooled)
+            except Exception as error:  # each storage has errors of its own
+                logger.exception("An upload could not be stored")
+                raise AttachmentsAway from error
     facts = {"content_type": kind.content_type, "size_bytes": size, "sha256": digest}
-    if not _complete(row, key, facts):
+    if key and not _complete(row, key, facts):
         storage.remove(key)
-        raise UploadNotFound
-    row.refresh_from_db()
+    row = _found(upload_id, holder)
+    if not row.received_at:  # what this attempt wrote is gone: it took too long
+        raise AttachmentsAway
     return row
 
 
@@ -195,23 +202,41 @@ def _expired() -> QuerySet[Attachment]:
     return Attachment.objects.filter(application=None, expires_at__lte=Now())
 
 
-def _spool(content: Iterable[bytes], spooled: IO[bytes]) -> tuple[int, bytes]:
-    size, digest = 0, sha256()
+def _spooled_file() -> IO[bytes]:
+    return SpooledTemporaryFile(max_size=_MEMORY_BYTES)
+
+
+def _spool(content: Iterable[bytes], spooled: IO[bytes]) -> None:
+    size = 0
     for piece in content:
         size += len(piece)
         refuse_size(size)
-        digest.update(piece)
         spooled.write(piece)
+
+
+def _measure(spooled: IO[bytes]) -> tuple[int, bytes]:
+    """Return a file's size and digest, and go back to its beginning."""
+    size, digest = 0, sha256()
+    spooled.seek(0)
+    while piece := spooled.read(storage.PIECE_BYTES):
+        size += len(piece)
+        digest.update(piece)
+    spooled.seek(0)
     return size, digest.digest()
 
 
 @transaction.atomic
 def _begin_attempt(row: Attachment) -> str:
-    """Note where this attempt writes, and have what an earlier one may write removed."""
-    rows = Attachment.objects.filter(id=row.id, received_at=None)
-    found = rows.select_for_update().first()
+    """Note where this attempt writes, and have what an earlier one may write removed.
+
+    Return "" if another attempt has stored all bytes meanwhile. Raises UploadNotFound.
+    """
+    rows = Attachment.objects.filter(id=row.id)
+    found = rows.select_for_update(of=("self",)).first()
     if found is None:
         raise UploadNotFound
+    if found.received_at:
+        return ""
     if found.storage_key:
         storage.note_removal(found.storage_key, found.id, after=ATTEMPT)
     random = token_hex(16)
@@ -222,14 +247,21 @@ def _begin_attempt(row: Attachment) -> str:
 
 @transaction.atomic
 def _complete(row: Attachment, key: str, facts: dict[str, object]) -> bool:
-    """Note that all bytes are there, and have them scanned. Return whether the row is still ours.
+    """Note that all bytes are there, and have them scanned. Return whether these bytes are kept.
 
-    It is not if it was removed, or if another attempt has begun since.
+    They are not if the row was removed, or another attempt was faster. If a later attempt has
+    begun, its bytes are removed in place of these.
     """
-    state = State.WAITING if scan.is_on() else State.UNSCANNED
-    rows = Attachment.objects.filter(id=row.id, storage_key=key, received_at=None)
-    if not rows.update(received_at=Now(), state=state, **facts):
+    rows = Attachment.objects.filter(id=row.id, received_at=None)
+    found = rows.select_for_update(of=("self",)).first()
+    if found is None:
         return False
+    if found.storage_key and found.storage_key != key:
+        if not RemovedObject.objects.filter(storage_key=key).delete()[0]:
+            return False
+        storage.note_removal(found.storage_key, found.id, after=ATTEMPT)
+    state = State.WAITING if scan.is_on() else State.UNSCANNED
+    rows.update(storage_key=key, received_at=Now(), state=state, **facts)
     if state == State.WAITING:
         scan.request(row.id)
     return True
@@ -288,15 +320,17 @@ def attach(
 ) -> list[Attachment]:
     """Attach whole uploads to an application, inside the caller's transaction.
 
-    Uploads that are attached to it already stay so. Raises UploadNotFound for one that is unknown,
-    another holder's, for another job, or attached elsewhere; UploadExpired; UploadNotReady if its
-    bytes are not there; UploadRefused by the malware scan; and TooManyAttachments. The caller
-    undoes its transaction, or a savepoint, after a refusal.
+    Uploads that are attached to it for this question already stay so, whoever sent them. Raises
+    UploadNotFound for one that is unknown, another holder's, for another job, or attached
+    elsewhere; UploadExpired; UploadNotReady if its bytes are not there; UploadRefused by the
+    malware scan; and TooManyAttachments. The caller undoes its transaction, or a savepoint, after a
+    refusal.
     """
     ids = list(dict.fromkeys(upload_ids))
     if not ids:
         return []
-    locked = Attachment.objects.filter(id__in=ids, holder=holder, job_id=job_id)
+    attached = Q(application_id=application_id, question_id=question_id)
+    locked = Attachment.objects.filter(attached | Q(holder=holder), id__in=ids, job_id=job_id)
     rows = {row.id: row for row in locked.select_for_update(of=("self",)).order_by("id")}
     expired = set(_expired().filter(id__in=ids).values_list("id", flat=True))
     for each in ids:
@@ -311,6 +345,8 @@ def attach(
 def _refuse_attaching(row: Attachment | None, application_id: UUID, *, is_expired: bool) -> None:
     if row is None or row.application_id not in (None, application_id):
         raise UploadNotFound
+    if row.application_id:
+        return
     if is_expired:
         raise UploadExpired
     if row.received_at is None:

@@ -152,7 +152,7 @@ def replay_archived_log(
         raise NoSuchMoment
     if seq is not None and seq > fold.seq:
         raise FutureMoment
-    draw = fold.draw
+    draw, hiring = fold.draw, fold.positions
     line = Line(
         job_id=header.job_id,
         seq=fold.seq,
@@ -162,6 +162,10 @@ def replay_archived_log(
         policy=Policy(**logged_policy_values(fold.job["policy"])),
         policy_version=fold.policy_version,
         awaits_draw=draw.draw_at is not None and (draw.drawn_at is None or draw.is_unfinished),
+        positions_to_fill=hiring.to_fill,
+        hired_count=None if hiring.to_fill is None else hiring.hired,
+        opens_at=hiring.opens_at,
+        closes_at=hiring.closes_at,
     )
     add_replayed_people(line, fold.places.values())
     return line

@@ -16,6 +16,7 @@ from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold
 from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
+    ExtensionsFold,
     LostPlacesFold,
     Place,
     pass_fault,
@@ -84,6 +85,7 @@ class LogFold:
         self.draw = DrawFold(job_id)
         self.contests = ContestsFold()
         self.accepted = AcceptedWishesFold()
+        self.extensions = ExtensionsFold()
         self.lost_places = LostPlacesFold()
 
     def refuse_unfinished(self) -> None:
@@ -228,7 +230,8 @@ class LogFold:
 
     def _check_wishes(self, event: Event, place: PastPlace, before: PlaceState) -> None:
         wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
-        if wrong := wrong or pass_fault(event, place, before, self.job["policy"]):
+        wrong = wrong or pass_fault(event, place, before, self.job["policy"])
+        if wrong := wrong or self.extensions.fault(event, place, before):
             raise BadRow(event.seq, wrong)
 
     def _check_contest(self, event: Event, place: PastPlace | None) -> None:

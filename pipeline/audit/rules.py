@@ -5,6 +5,7 @@ Like the rest of the fold, it shares no rule with the code that writes the log.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -29,6 +30,8 @@ from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
     DEFER_WITHIN,
+    EXTEND_WITHIN,
+    MOST_EXTENSIONS,
     OF_ANSWERS,
     ActorKind,
     EventType,
@@ -263,6 +266,33 @@ class AcceptedWishesFold:
         if said != (until if until and until > event.at else None):
             return f"its seat was accepted in advance until {until}, and it says {said}"
         self._promoted = event if said else None
+        return ""
+
+
+class ExtensionsFold:
+    """Extensions of the open offers of a log so far, by who gave the time."""
+
+    def __init__(self) -> None:
+        self._given: dict[UUID, Counter[str]] = {}
+
+    def fault(self, event: Event, place: PastPlace, before: PlaceState) -> str:
+        """Name the fault of an extension; empty if all is well. `place` is the one after it."""
+        who, was, until = place.application_id, before.acknowledge_by, place.acknowledge_by
+        if event.event != EventType.DEADLINE_EXTENDED:
+            self._given.pop(who, None)
+            return ""
+        given = self._given.setdefault(who, Counter())
+        given[event.actor_kind] += 1
+        if was is None or until is None or not event.at < was < until:
+            return "it extends a deadline that has passed, or makes it no later"
+        if PlaceState.of(place) != replace(before, acknowledge_by=until):
+            return "it extends a deadline, and changes more than that"
+        if event.actor_kind == ActorKind.COMPANY:
+            too_often = given[event.actor_kind] > MOST_EXTENSIONS
+            too_far = until > event.at + EXTEND_WITHIN
+            return f"the company extends a deadline to {until}" if too_often or too_far else ""
+        if event.actor_kind != ActorKind.SYSTEM or given[event.actor_kind] > 1:
+            return "only the company extends an offer again, and nobody their own"
         return ""
 
 

@@ -22,7 +22,7 @@ from pipeline.database.instants import snapshot
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, LogReadersBusy, VerifierBusy
 from pipeline.domain.place import PLACE
-from pipeline.domain.states import Outcome, Status
+from pipeline.domain.states import CLOSES_AT, HIRED, OPENS_AT, POSITIONS, Outcome, Status
 from pipeline.line import removed_logs
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
@@ -212,6 +212,11 @@ class Line:
     policy: Policy
     policy_version: int
     awaits_draw: bool  # nobody has a position yet
+    # The positions to fill, with the people hired if there is such a number, and the dates.
+    positions_to_fill: int | None = None
+    hired_count: int | None = None
+    opens_at: datetime | None = None
+    closes_at: datetime | None = None
     active: list[PastPlace] = field(default_factory=list)
     pending: list[PastPlace] = field(default_factory=list)
     waitlist: list[PastPlace] = field(default_factory=list)
@@ -281,6 +286,10 @@ def _replay_line(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
         policy=Policy(**logged_policy_values(moment.job["policy"])),
         policy_version=moment.policy_version,
         awaits_draw=moment.awaits_draw,
+        positions_to_fill=moment.job.get(POSITIONS),
+        hired_count=moment.event.data.get(HIRED),
+        opens_at=parse_logged_time(moment.job.get(OPENS_AT)),
+        closes_at=parse_logged_time(moment.job.get(CLOSES_AT)),
     )
 
 

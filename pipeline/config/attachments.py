@@ -49,8 +49,24 @@ def parse_storage(text: str) -> dict[str, Any]:
         "default_acl": None,
         "max_memory_size": 2**18,  # the rest of a file that is read is on disk
         **given,
+        **_s3_patience(given.get("addressing_style")),
     }
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
+def _s3_patience(addressing_style: str | None) -> dict[str, Any]:
+    """Return the option that gives up on an absent S3 after seconds: usually, it takes minutes."""
+    try:
+        from botocore.config import Config  # type: ignore[import-untyped]  # of the extra `s3`
+    except ImportError:  # the storage itself says what is missing
+        return {}
+    config = Config(
+        s3={"addressing_style": addressing_style},
+        connect_timeout=5,
+        read_timeout=20,
+        retries={"total_max_attempts": 2},
+    )
+    return {"client_config": config}
 
 
 def parse_scanner(text: str) -> str:

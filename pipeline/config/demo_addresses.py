@@ -2,6 +2,11 @@
 
 COMPANY = "Harbour & Pine (demo)"
 OWNER = "owner@demo.example"
+STAFF_NAMES = {
+    OWNER: "Ines Brandt",
+    "recruiter@demo.example": "Jonas Lind",
+    "viewer@demo.example": "Vera Sousa",
+}
 # The applicant for whom `run.py` prints a sign-in link, and the people who apply with one click.
 APPLICANT = "Mia Larsen"
 STORY_PEOPLE = {"ana": "Ana Li", "bo": "Bo Berg", "cy": "Cy Okafor"}

@@ -27,6 +27,7 @@ UP_ADDRESS, UP_ADDRESS_FILE = "http://127.0.0.1:8000", STATE_DIR / "up_address"
 LEAST_KEY_LENGTH = 32
 LEAST_KEY_CHARACTERS = 10
 LOG_FORMATS = ("json", "console")
+SIGN_UPS = ("open", "ask", "closed")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -84,7 +85,7 @@ NAMES = (
     " SOURCE_COMMIT PROXY_STAMPS"
     " ATTACHMENT_STORAGE ATTACHMENT_BYTES ATTACHMENTS_PER_APPLICATION ATTACHMENT_BYTES_PER_COMPANY"
     " ATTACHMENT_REMOVALS_FILE CLAMAV_ADDRESS AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY"
-    " AWS_SESSION_TOKEN"
+    " AWS_SESSION_TOKEN SIGN_UP SIGN_UP_CONTACT SIGN_UP_REFUSED_DOMAINS"
 ).split()
 
 _env = _Env()
@@ -172,8 +173,17 @@ SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
 # Whether web server and workers end when the process that started them is gone.
 END_WITH_PARENT: bool = _env.bool("END_WITH_PARENT", default=False)
-# How many seconds a company's decision can be undone before it takes effect.
-DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
+# How companies begin: by themselves, by asking the operator, or not at all. An existing site stays
+# as it is until its operator decides, so only a machine for trying things out is open.
+SIGN_UP = _env.one_of("SIGN_UP", SIGN_UPS, "closed" if DATABASE_URL else "open")
+# The email address of the operator, for people who want to begin.
+SIGN_UP_CONTACT: str = _env.str("SIGN_UP_CONTACT", default="").strip()
+if SIGN_UP == "ask" and "@" not in SIGN_UP_CONTACT:
+    raise ImproperlyConfigured("SIGN_UP=ask needs SIGN_UP_CONTACT, an email address.")
+# Domains whose addresses cannot sign up, besides those of a list of disposable ones.
+SIGN_UP_REFUSED_DOMAINS: list[str] = _env.list("SIGN_UP_REFUSED_DOMAINS", default=[])
+# How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
+DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
 # How many days a company has to answer someone who asked it to look again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.

@@ -8,6 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
 # What a move does to an application, where it is not the verb with "ed".
 _PARTICIPLES = {
     "ANSWER_CONTEST": "looked at again",
@@ -27,7 +30,7 @@ class LineError(Exception):
     message = "The line refuses this."
 
     def __init__(self, **facts: Any) -> None:
-        super().__init__(self.message.format(**facts))
+        super().__init__(gettext(self.message).format(**facts))
         self.facts = facts
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -63,27 +66,27 @@ class FilesFull(LineError):
 
 
 class UploadNotFound(LineError):
-    message = "There is no such upload. Choose the file again."
+    message = _("There is no such upload. Choose the file again.")
 
 
 class AttachmentNotFound(LineError):
-    message = "There is no such file."
+    message = _("There is no such file.")
 
 
 class UploadExpired(LineError):
-    message = "This upload has expired. Choose the file again."
+    message = _("This upload has expired. Choose the file again.")
 
 
 class UploadNotReady(LineError):
-    message = "The file “{name}” has not arrived completely yet. Send its content first."
+    message = _("The file “{name}” has not arrived completely yet. Send its content first.")
 
 
 class UploadRefused(LineError):
-    message = "The malware scan refused the file “{name}”. Choose another one."
+    message = _("The malware scan refused the file “{name}”. Choose another one.")
 
 
 class AttachmentTooLarge(LineError):
-    message = "A file can have at most {megabytes} MB. Choose a smaller one."
+    message = _("A file can have at most {megabytes} MB. Choose a smaller one.")
 
 
 class FileKindRefused(LineError):
@@ -91,30 +94,38 @@ class FileKindRefused(LineError):
 
 
 class TooManyAttachments(LineError):
-    message = "An application can have {limit} files. Remove one first."
+    message = _("An application can have {limit} files. Remove one first.")
 
 
 class TooManyUploads(LineError):
-    message = "{limit} of your uploads wait for an application. Use or remove one first."
+    message = _("{limit} of your uploads wait for an application. Use or remove one first.")
 
 
 class AttachmentsFixed(LineError):
-    message = "Files can be changed only while you wait in line."
+    message = _("Files can be changed only while you wait in line.")
 
 
 class AttachmentAnswers(LineError):
-    message = (
-        "This file answers a question of the job, so it stays. Add another file: the company sees "
-        "both, and which is newer."
+    message = _(
+        "This file answers a question of the job, so it stays. To replace it, change your answers: "
+        "the company then sees which file is newer."
     )
 
 
 class AttachmentsAway(LineError):
-    message = "The file could not be stored, and nothing else is lost. Try again in a few minutes."
+    message = _(
+        "The file could not be stored, and nothing else is lost. Try again in a few minutes."
+    )
+
+
+class AttachmentsUnreadable(LineError):
+    message = _(
+        "The file cannot be read at the moment, and it is not lost. Try again in a few minutes."
+    )
 
 
 class AttachmentsFull(LineError):
-    message = (
+    message = _(
         "The files of this company’s applicants already use {used} of {limit} bytes. Apply without"
         " this file, or ask the company to make room."
     )
@@ -145,21 +156,21 @@ class DatesRefused(LineError):
 
 
 class LastPosition(LineError):
-    message = (
+    message = _(
         "This fills the last position of the job. Decide whether the job closes, or goes on with"
         " one position more."
     )
 
 
 class PositionsFilled(LineError):
-    message = (
+    message = _(
         "All positions of this job are filled ({positions:,}). Raise the number of positions to"
         " hire more people."
     )
 
 
 class PositionsBelowHired(LineError):
-    message = (
+    message = _(
         "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
         " {hired:,} or more."
     )
@@ -225,7 +236,7 @@ class CameBeforeOpening(LineError):
 
 
 class FormChanged(LineError):
-    message = (
+    message = _(
         "The questions of this job have changed meanwhile: they are now version {form_version}. "
         "Read them again, and check the answers."
     )
@@ -244,7 +255,7 @@ class QuestionNotAskable(LineError):
 
 
 class FurtherQuestionNotFound(LineError):
-    message = "There is no such open question."
+    message = _("There is no such open question.")
 
 
 class DrawFull(LineError):
@@ -287,22 +298,22 @@ class AssigneeNotFound(LineError):
 
 
 class MentionNotFound(LineError):
-    message = "You can mention only members of the company."
+    message = _("You can mention only members of the company.")
 
 
 class TooManyCriteria(LineError):
-    message = "A job can have {limit} criteria. Remove one first."
+    message = _("A job can have {limit} criteria. Remove one first.")
 
 
 class CriteriaChanged(LineError):
-    message = (
+    message = _(
         "The criteria of this job are not those that you gave marks by. Read them again, and give"
         " one mark by each."
     )
 
 
 class ReviewOver(LineError):
-    message = "Scores can be given and changed only while the person is in review."
+    message = _("Scores can be given and changed only while the person is in review.")
 
 
 class PersonErased(LineError):
@@ -342,6 +353,10 @@ class NotPreacceptable(LineError):
 
 
 class NotPassable(LineError):
+    message = "{why}"
+
+
+class NotExtendable(LineError):
     message = "{why}"
 
 

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.errors import LineError
 from pipeline.domain.permissions import Action
@@ -74,7 +77,8 @@ class LoggedEvent:
 
     def titles(self, what: str | None = None) -> EventWords:
         """Return the titles, in the case `what` if they differ there."""
-        return self.other_words.get(what or "", self.words)
+        words = self.other_words.get(what or "", self.words)
+        return EventWords(words.tone, *(text and gettext(text) for text in words[1:]))
 
 
 # What differs in some events: both dates are announced, not only one.
@@ -149,27 +153,27 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
         },
     ),
     EventType.POSITIONS_CHANGED: LoggedEvent(
-        words=EventWords("plain", "Number of positions changed"),
+        words=EventWords("plain", _("Number of positions changed")),
         webhook="A job’s number of positions to fill changed",
         sentences={
-            POSITIONS: "The company changed how many positions there are to fill: {positions}.",
-            None: "The company made the job open-ended: it hires any number of people.",
+            POSITIONS: _("The company changed how many positions there are to fill: {positions}."),
+            None: _("The company made the job open-ended: it hires any number of people."),
         },
     ),
     EventType.DATES_CHANGED: LoggedEvent(
-        words=EventWords("plain", "Opening or closing date changed"),
+        words=EventWords("plain", _("Opening or closing date changed")),
         webhook="The times at which a job opens or closes changed",
         sentences={
-            OPENS_AND_CLOSES: (
+            OPENS_AND_CLOSES: _(
                 "The company announced that the job opens at {opens} and closes at {closes}. "
                 "Everyone without a confirmed seat is released then."
             ),
-            CLOSES_AT: (
+            CLOSES_AT: _(
                 "The company announced that the job closes at {closes}. Everyone without a "
                 "confirmed seat is released then."
             ),
-            OPENS_AT: "The company announced that the job opens at {opens}.",
-            None: "The company took back the announced date.",
+            OPENS_AT: _("The company announced that the job opens at {opens}."),
+            None: _("The company took back the announced date."),
         },
     ),
     EventType.CLOCK_ADVANCED: LoggedEvent(

@@ -101,7 +101,7 @@ _OWNER_IN_PERSON = Rule(Role.OWNER)  # … except for these
 RULES: dict[Action, Rule] = {
     Action.SEE_JOBS: replace(_PUBLIC, portal=True),  # a draft: only its company
     Action.APPLY: replace(_PUBLIC, role=Role.RECRUITER, scope=Scope.WRITE),  # a company: SUBMIT_…
-    Action.UPLOAD: Rule(Role.RECRUITER, Scope.WRITE, applicant=True),  # files to apply with
+    Action.UPLOAD: Rule(Role.RECRUITER, Scope.WRITE, applicant=True, portal=True),  # files to apply
     Action.SIGN_IN: _PUBLIC,
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
@@ -111,7 +111,9 @@ RULES: dict[Action, Rule] = {
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look again
     Action.CHANGE_ANSWERS: _APPLICANT_ANYWHERE,  # while waiting, or asked for more
-    Action.CHANGE_FILES: Rule(Role.RECRUITER, Scope.WRITE, applicant=True),  # while they wait
+    Action.CHANGE_FILES: Rule(  # while they wait
+        Role.RECRUITER, Scope.WRITE, applicant=True, portal=True
+    ),
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,

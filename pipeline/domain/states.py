@@ -14,6 +14,8 @@ from uuid import UUID
 DEFER_WITHIN = timedelta(days=60)
 # The longest time for which a yes in advance holds.
 ACCEPT_WITHIN = timedelta(days=14)
+# The latest new deadline that a company can give an open offer, from now, and how often.
+EXTEND_WITHIN, MOST_EXTENSIONS = timedelta(days=30), 5
 # How long an unverified application is kept, and the reason code of its end.
 VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"

@@ -8,6 +8,8 @@ log (`pipeline.audit`) takes the names and the table of moves, and no rule.
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 from pipeline.domain import errors
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.events import JOB_EVENTS, EventWords, LoggedEvent, Verb
@@ -19,6 +21,7 @@ from pipeline.domain.states import (
     QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
+    ActorKind,
     EventType,
     Move,
     Outcome,
@@ -142,12 +145,22 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         words=EventWords("warn", "was given more time", "Got more time", "More time"),
         filtered="Deadline extended",
         webhook="A person got more time to confirm",
-        verbs=(Verb(Move.EXTEND, {_PENDING: _PENDING}),),
+        verbs=(
+            Verb(  # the system makes it, too: once an offer, to give time back
+                Move.EXTEND,
+                {_PENDING: _PENDING},
+                Action.DECIDE,
+                (errors.NotExtendable, errors.AcknowledgmentExpired, *_CHANGED),
+            ),
+        ),
         sentences={
+            ActorKind.COMPANY: (
+                "The company gave {they} more time: the seat can be confirmed until {deadline}."
+            ),
             None: (
                 "{They} lost time to confirm the seat through no fault of {own} own. The deadline "
                 "was extended to {deadline}.{quiet}"
-            )
+            ),
         },
     ),
     EventType.DECAYED: LoggedEvent(
@@ -476,13 +489,18 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         },
     ),
     EventType.ANSWERS_CHANGED: LoggedEvent(
-        words=EventWords("plain", "changed the answers", "Changed the answers", "Answers changed"),
+        words=EventWords(
+            "plain",
+            _("changed the answers"),
+            _("Changed the answers"),
+            _("Answers changed"),
+        ),
         other_words={
             QUESTION_ID: EventWords(
                 "plain",
-                "answered a further question",
-                "Answered your question",
-                "You answered a question",
+                _("answered a further question"),
+                _("Answered your question"),
+                _("You answered a question"),
             )
         },
         filtered="Answers changed",
@@ -496,14 +514,17 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                     errors.AnswersNotChangeable,
                     errors.FurtherQuestionNotFound,
                     errors.FormChanged,
+                    errors.UploadExpired,
+                    errors.FileKindRefused,
+                    errors.TooManyAttachments,
                     *_CHANGED,
                 ),
                 of_verified=True,
             ),
         ),
         sentences={
-            QUESTION_ID: "{They} answered the further question of the company.",
-            None: (
+            QUESTION_ID: _("{They} answered the further question of the company."),
+            None: _(
                 "{They} changed {own} answers to the company’s questions. The place in line stays "
                 "the same."
             ),
@@ -511,7 +532,10 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
     ),
     EventType.QUESTION_ASKED: LoggedEvent(
         words=EventWords(
-            "wait", "was asked one more question", "Asked one more question", "A further question"
+            "wait",
+            _("was asked one more question"),
+            _("Asked one more question"),
+            _("A further question"),
         ),
         webhook="The company asked a person in a seat one more question",
         verbs=(
@@ -524,7 +548,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            None: "The company asked {they} one more question, to be answered by {answer_by}."
+            None: _("The company asked {they} one more question, to be answered by {answer_by}.")
         },
     ),
 }

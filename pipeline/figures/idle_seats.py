@@ -102,11 +102,13 @@ def fold(
     """
     turns = sorted(turn for miss in misses for turn in ((miss.offered_at, 1), (miss.missed_at, -1)))
     first, last = edges[0], edges[-1]
-    moments = {*edges, *(state.at for state in states), *(at for at, _ in turns)}
-    ledgers = [IdleSeatLedger() for _ in edges[1:]]
+    moments = sorted([*edges, *(state.at for state in states), *(at for at, _ in turns)])
+    sums = [[_NONE] * len(fields(IdleSeatLedger)) for _ in edges[1:]]
     state, missing = None, 0
     next_state = next_turn = bucket = 0
-    for start, end in pairwise(sorted(moments)):
+    for start, end in pairwise(moments):
+        if start == end:
+            continue
         while next_state < len(states) and states[next_state].at <= start:
             state = states[next_state]
             next_state += 1
@@ -117,22 +119,28 @@ def fold(
             continue
         while edges[bucket + 1] <= start:
             bucket += 1
-        ledgers[bucket] += _state_ledger(state, missing, end - start)
-    return ledgers
+        _add_span(sums[bucket], state, missing, end - start)
+    return [IdleSeatLedger(*each) for each in sums]
 
 
-def _state_ledger(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
-    """Return the ledger of a span without changes; `missing` open offers will be missed."""
-    if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
-        return IdleSeatLedger()
+# Places of the causes among the fields of a ledger. A log has very many spans, so that each is
+# added to plain numbers.
+_USED, _MISSED, _COOLDOWN, _NOBODY, _PAUSED = range(len(fields(IdleSeatLedger)))
+_OPEN, _STOPPED = JobStatus.OPEN.value, JobStatus.PAUSED.value
+
+
+def _add_span(sums: list[timedelta], state: SeatState, missing: int, span: timedelta) -> None:
+    """Add a span without changes to a ledger; `missing` open offers will be missed."""
+    if state.status not in (_OPEN, _STOPPED):
+        return
     held = state.active + state.pending
-    free = span * max(0, state.capacity - held)
-    used, missed = span * (held - missing), span * missing
-    if state.status == JobStatus.PAUSED:
-        return IdleSeatLedger(used, missed, paused=free)
-    if state.waiting:
-        return IdleSeatLedger(used, missed, cooldown=free)
-    return IdleSeatLedger(used, missed, nobody=free)
+    sums[_USED] += span * (held - missing)
+    if missing:
+        sums[_MISSED] += span * missing
+    if state.capacity > held:
+        free = _COOLDOWN if state.waiting else _NOBODY
+        cause = _PAUSED if state.status == _STOPPED else free
+        sums[cause] += span * (state.capacity - held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +240,12 @@ def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
 
 
 # The rows of each job from its first on, with its status and seats before the first, and for each
-# miss the time of its offer. Before a draw by lot, seats are as in a draft: they cannot be taken.
+# miss the time of its offer. Rows after which the seats are as before are left out: in a long line
+# most people only join it. Before a draw by lot, seats are as in a draft: they cannot be taken.
 _READ = """
-SELECT job_id, row.at, row.status, row.capacity, row.positions, active, pending, waiting, hired,
+SELECT number, row.at, row.status, row.capacity, row.positions, active, pending, waiting, hired,
        base.status, base.capacity, base.positions, offer.at
-FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) AS wanted (job, first)
+FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) WITH ORDINALITY AS wanted (job, first, number)
 JOIN jobs_job job ON job.id = wanted.job
 CROSS JOIN LATERAL (
     SELECT CASE WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity')
@@ -248,22 +257,30 @@ CROSS JOIN LATERAL (
     ORDER BY seq DESC LIMIT 1
 ) base
 CROSS JOIN LATERAL (
-    SELECT job_id, seq, at, application_id, event, from_status,
+    SELECT seq, at, application_id, event, from_status,
            CASE WHEN application_id IS NULL THEN CASE
                WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity') THEN 'DRAFT'
                ELSE data ->> 'status' END END AS status,
            CASE WHEN application_id IS NULL THEN (data ->> 'capacity')::int END AS capacity,
            (data ->> 'positions_to_fill')::int AS positions, (data ->> 'hired')::int AS hired,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
-           (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting
+           (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting,
+           lag((data ->> 'active')::int + (data ->> 'pending')::int) OVER earlier AS held_before,
+           lag((data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0)) OVER earlier
+               AS waiting_before,
+           lag((data ->> 'hired')::int) OVER earlier AS hired_before
     FROM pipeline_event WHERE job_id = wanted.job AND seq >= wanted.first
+    WINDOW earlier AS (ORDER BY seq)
 ) row
 LEFT JOIN LATERAL (
     SELECT max(at) AS at FROM pipeline_event before
     WHERE before.application_id = row.application_id AND before.seq < row.seq
       AND before.to_status = 'PENDING_ACKNOWLEDGMENT' AND before.event <> 'DEADLINE_EXTENDED'
 ) offer ON row.event IN ('DECAYED', 'LAPSED') AND row.from_status = 'PENDING_ACKNOWLEDGMENT'
-ORDER BY job_id, row.seq
+WHERE row.application_id IS NULL OR held_before IS DISTINCT FROM active + pending
+   OR (waiting_before > 0) IS DISTINCT FROM (waiting > 0) OR hired_before IS DISTINCT FROM hired
+   OR offer.at IS NOT NULL
+ORDER BY number, row.seq
 """
 
 
@@ -285,8 +302,9 @@ def _read_states(
     with connection.cursor() as cursor:
         cursor.execute(_READ, {"jobs": list(firsts), "firsts": list(firsts.values())})
         rows = cursor.fetchall()
-    found = {}
-    for job_id, own in groupby(rows, key=itemgetter(0)):
+    found: dict[UUID, tuple[list[SeatState], list[MissedOffer]]] = {}
+    ids = list(firsts)
+    for number, own in groupby(rows, key=itemgetter(0)):
         states: list[SeatState] = []
         misses: list[MissedOffer] = []
         known: Sequence[Any] = ()
@@ -296,5 +314,5 @@ def _read_states(
             states.append(seat_state(at, known, counters))
             if offered_at:
                 misses.append(MissedOffer(offered_at, at))
-        found[job_id] = (states, misses)
+        found[ids[number - 1]] = (states, misses)
     return found

@@ -20,7 +20,7 @@ from jobs.models import Job, JobStatus
 from pipeline.database.replica import reads_replica
 from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.errors import JobNotFound
-from pipeline.domain.states import Outcome, Status
+from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.line import removed_logs
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Contest, Event
@@ -144,11 +144,14 @@ WITH clock AS MATERIALIZED (
         AS now
     FROM jobs_job WHERE id = %(job)s
 ), told AS MATERIALIZED (
-    SELECT seq, application_id, event, from_status, to_status, outcome, at, data
+    SELECT seq, application_id, event, from_status, to_status, outcome, at,
+           (data ->> 'active')::int + (data ->> 'pending')::int AS held,
+           (data ->> 'waiting')::int AS waiting, (data ->> 'hired')::int AS hired
     FROM pipeline_event WHERE job_id = %(job)s
 ), steps AS (
-    SELECT *, max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT'
-                              AND event <> 'DEADLINE_EXTENDED') OVER earlier AS offered_at
+    SELECT application_id, seq, event, to_status, outcome, at,
+           max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT'
+                           AND event <> 'DEADLINE_EXTENDED') OVER earlier AS offered_at
     FROM told WHERE application_id IS NOT NULL
     WINDOW earlier AS (PARTITION BY application_id ORDER BY seq)
 ), answers AS (
@@ -162,16 +165,14 @@ WITH clock AS MATERIALIZED (
     FROM steps GROUP BY application_id
 ), spans AS (
     SELECT extract(epoch FROM lead(at, 1, greatest(at, (SELECT now FROM clock)))
-                              OVER (ORDER BY seq) - at) AS seconds,
-           (data ->> 'active')::int + (data ->> 'pending')::int AS held,
-           (data ->> 'waiting')::int AS waiting, (data ->> 'hired')::int AS hired,
+                              OVER (ORDER BY seq) - at) AS seconds, held, waiting, hired,
            count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
     FROM told
 ), versions AS (
     SELECT row_number() OVER (ORDER BY seq) AS version,
            data ->> 'status' AS status, (data ->> 'capacity')::int AS seats,
            (data ->> 'positions_to_fill')::int AS positions
-    FROM told WHERE application_id IS NULL
+    FROM pipeline_event WHERE job_id = %(job)s AND application_id IS NULL
 ), idle AS (
     SELECT sum(seconds * greatest(0, seats - held)) AS seconds,
            sum(seconds * greatest(0, seats - held)) FILTER (WHERE waiting > 0) AS with_people
@@ -269,6 +270,7 @@ class PublicCounts:
     withdrawn: int | None
     removals: Mapping[str, int | None]
     given_back: Mapping[str, int | None]
+    extended: int | None
     contests: ContestCounts
     seats_changed: int
     rules_changed: int
@@ -277,7 +279,8 @@ class PublicCounts:
 _READ_FACTS = """
 SELECT event, CASE WHEN event IN ('REMOVED', 'REINSTATED')
                    THEN coalesce(data ->> 'reason', 'NONE')
-                   WHEN event = 'CONTEST_ANSWERED' THEN data ->> 'answer' END AS reason,
+                   WHEN event = 'CONTEST_ANSWERED' THEN data ->> 'answer'
+                   WHEN event = 'DEADLINE_EXTENDED' THEN actor_kind END AS reason,
        count(*)
 FROM pipeline_event
 WHERE job_id = %(job)s AND seq > %(after)s
@@ -323,6 +326,7 @@ def read_public_facts(job: Job) -> PublicCounts:
         withdrawn=shown_fact(public_total("WITHDRAWN")),
         removals=public_facts_by_reason("REMOVED"),
         given_back=public_facts_by_reason("REINSTATED"),
+        extended=shown_fact(counts.get(("DEADLINE_EXTENDED", ActorKind.COMPANY), 0)),
         contests=ContestCounts(
             shown_fact(public_total("CONTESTED")),
             shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),

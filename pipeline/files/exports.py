@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -24,6 +24,7 @@ from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFi
 from pipeline.domain.place import PUBLISHED
 from pipeline.files import stored
 from pipeline.files.stored import FileWriter
+from pipeline.form.questions import Answers
 from pipeline.form.versions import all_questions
 from pipeline.line import removed_logs
 from pipeline.line.event_log import exported_row, logged_time
@@ -36,6 +37,7 @@ from tasks.registry import task_type
 
 # Before the key of a question, in the name of its column.
 ANSWER = "answer_"
+FORM_VERSION = "form_version"
 # Rows per batch.
 SLICE = 2_000
 
@@ -265,23 +267,26 @@ def undo_defused_csv_text(text: str) -> str:
 def answer_columns(job: Job) -> tuple[str, ...]:
     """Return the columns of a job's answers: those of all versions of its form, if it has one."""
     keys = [question.key for question in all_questions(job.id)]
-    return ("form_version", *(f"{ANSWER}{key}" for key in keys)) if keys else ()
+    return (FORM_VERSION, *(f"{ANSWER}{key}" for key in keys)) if keys else ()
+
+
+def answer_cells(columns: Sequence[str], number: int | None, given: Answers) -> Row:
+    """Return the cells of the columns of answers: those to version `number` of the form."""
+    cells = {f"{ANSWER}{key}": answer_cell(answer) for key, answer in given.items()}
+    return {name: number if name == FORM_VERSION else cells.get(name) for name in columns}
 
 
 def _format_applications(job: Job) -> Iterator[Row]:
-    questions = all_questions(job.id)
+    columns = answer_columns(job)
     for *row, form_version, answers in read_application_rows(job.id):
         values = [logged_time(value) if isinstance(value, datetime) else value for value in row]
         plain = [str(value) if isinstance(value, UUID) else value for value in values]
         named = dict(zip(APPLICATION_COLUMNS, plain, strict=True))
-        if questions:
-            given = json.loads(answers) if isinstance(answers, str) else answers or {}
-            named["form_version"] = form_version
-            named |= {f"{ANSWER}{each.key}": _cell(given.get(each.key)) for each in questions}
-        yield named
+        given = json.loads(answers) if isinstance(answers, str) else answers or {}
+        yield named | answer_cells(columns, form_version, given)
 
 
-def _cell(answer: Any) -> Any:
+def answer_cell(answer: Any) -> Any:
     """Return an answer as a cell that an import reads again."""
     return "; ".join(map(str, answer)) if isinstance(answer, list) else answer
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid5
 
@@ -32,7 +33,7 @@ from pipeline.form.questions import (
 from pipeline.form.versions import questions_of
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
-from pipeline.models import Application, FurtherQuestion, GivenAnswers
+from pipeline.models import Application, Attachment, FurtherQuestion, GivenAnswers
 from tasks.sql.prepared import PreparedStatement
 
 SALT_BYTES = 32
@@ -224,11 +225,15 @@ def _event_of(job: LockedJob, application_id: UUID) -> LogEntry:
 
 
 class ShownAnswer(NamedTuple):
-    """Question with an answer as people read it; empty if it was not answered."""
+    """Question with an answer as people read it; empty if it was not answered.
+
+    `files`: those that are the answer, as far as they are still there.
+    """
 
     question: Question
     text: str
     value: Any
+    files: list[Attachment]
 
 
 class ShownForm(NamedTuple):
@@ -273,34 +278,58 @@ def read_latest(application_ids: Collection[UUID]) -> dict[UUID, LatestAnswers]:
         }
 
 
-def show(job_id: UUID, row: GivenAnswers) -> ShownForm:
-    """Return answers with their questions, as people read them."""
+def show(job_id: UUID, row: GivenAnswers, files: Iterable[Attachment] = ()) -> ShownForm:
+    """Return answers with their questions, as people read them, and the application's files."""
     questions = questions_of(job_id, row.form_number)
-    return ShownForm(row, show_answers(questions, row.answers))
+    return ShownForm(row, show_answers(questions, row.answers, files))
 
 
-def show_answers(questions: Sequence[Question], answers: Answers) -> list[ShownAnswer]:
+def show_answers(
+    questions: Sequence[Question], answers: Answers, files: Iterable[Attachment] = ()
+) -> list[ShownAnswer]:
     """Return each question with its answer, as people read it."""
-    values = ((question, answers.get(question.key)) for question in questions)
-    return [ShownAnswer(question, question.show(value), value) for question, value in values]
+    rows = {str(row.id): row for row in files}
+    return [
+        ShownAnswer(
+            each,
+            each.show(value := answers.get(each.key)),
+            value,
+            [rows[id] for id in value or () if id in rows] if each.kind is Kind.FILE else [],
+        )
+        for each in questions
+    ]
 
 
-def read_summaries(job: HasForm, application_ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """Return the answers that the board shows, in at most one query and none without a form."""
+def replaced_files(files: Iterable[Attachment], latest: Answers | None) -> list[Attachment]:
+    """Return the files that answered a question, and are in the latest answers no more."""
+    lists = [value for value in (latest or {}).values() if isinstance(value, list)]
+    named = set(chain.from_iterable(lists))
+    return [row for row in files if row.question_id and str(row.id) not in named]
+
+
+class Summaries(NamedTuple):
+    """Labels of the questions that the board shows, and people's answers, each with its label."""
+
+    labels: list[str]
+    answers: dict[UUID, list[tuple[str, str]]]
+
+
+def read_summaries(job: HasForm, application_ids: Collection[UUID]) -> Summaries:
+    """Return the answers that the board shows, in at most one query and none without a form.
+
+    An answer that somebody did not give is empty.
+    """
     if not job.form_version:
-        return {}
+        return Summaries([], {})
     marked = [each for each in questions_of(job.id, job.form_version) if each.in_summary]
     if not marked:
-        return {}
+        return Summaries([], {})
     found = read_latest(application_ids)
-    return {
-        id: [
-            f"{each.label} {text}"
-            for each in marked
-            if (text := _shown_if_fitting(each, latest.answers.get(each.key)))
-        ]
+    answers = {
+        id: [(each.label, _shown_if_fitting(each, latest.answers.get(each.key))) for each in marked]
         for id, latest in found.items()
     }
+    return Summaries([each.label for each in marked], answers)
 
 
 def _shown_if_fitting(question: Question, value: Any) -> str:

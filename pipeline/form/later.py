@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
@@ -28,12 +28,14 @@ from pipeline.form.answers import (
     SALT_BYTES,
     Filled,
     HasForm,
+    attach_files,
     digest_of,
+    files_in,
     keep,
     logged,
     prepare,
 )
-from pipeline.form.questions import Kind, Question, check_answers, read_questions
+from pipeline.form.questions import Answers, Kind, Question, check_answers, read_questions
 from pipeline.form.versions import questions_of
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import line_transaction, lock_job_of
@@ -49,35 +51,41 @@ MOST_CHANGES, MOST_FURTHER = 20, 20
 ANSWER_WITHIN = timedelta(days=60)
 
 
-def fill_later(job: HasForm, given: Mapping[str, Any], *, number: int | None = None) -> Filled:
+def fill_later(
+    job: HasForm,
+    given: Mapping[str, Any],
+    *,
+    earlier: Answers | None = None,
+    number: int | None = None,
+    holder: bytes = b"",
+) -> Filled:
     """Check the answers of a person who has applied, to the current form.
 
-    A condition on an answer is not looked at: it decides only who may apply. Files are added and
-    removed by themselves (`pipeline.attachments`). Raises FormChanged, AnswersRefused,
-    AnswersNotChangeable if the job has no form.
+    A condition on an answer is not looked at: it decides only who may apply. A question for files
+    that is left out keeps those of the `earlier` answers. `holder`: who uploaded new ones. Raises
+    FormChanged, AnswersRefused, AnswersNotChangeable if the job has no form.
     """
     current = job.form_version
     if not current:
         raise AnswersNotChangeable(why=_("This job asks no questions."))
     if number not in (None, current):
         raise FormChanged(form_version=current)
-    answers = check_answers(written_questions(job), given)
-    return Filled(current, current, answers)
-
-
-def written_questions(job: HasForm) -> list[Question]:
-    """Return the questions of a job's form but those for files."""
-    questions = questions_of(job.id, job.form_version)
-    return [each for each in questions if each.kind is not Kind.FILE]
+    questions = questions_of(job.id, current)
+    before = earlier or {}
+    kept = [each.key for each in questions if each.kind is Kind.FILE and each.key in before]
+    answers = check_answers(questions, {key: before[key] for key in kept} | dict(given))
+    files = files_in(questions, answers)
+    answers |= {key: [str(each) for each in ids] for key, ids in files.items()}
+    return Filled(current, current, answers, files, holder)
 
 
 @line_transaction
 def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> Application:
-    """Change the answers of a person on the waitlist. Earlier ones are kept.
+    """Change the answers of a person on the waitlist. Earlier ones are kept, with their files.
 
     The same answers again change nothing. Raises IllegalMove unless the person waits and is
     verified, FormChanged, AnswersNotChangeable after MOST_CHANGES, ApplicationNotFound, also if the
-    person was erased meanwhile.
+    person was erased meanwhile; and the errors of `attach_files`.
     """
     job, application = _lock_to_answer(application_id, actor, Move.CHANGE_ANSWERS)
     if application.status != Status.WAITLIST:
@@ -85,26 +93,19 @@ def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> App
     if job.form_version != filled.current:
         raise FormChanged(form_version=job.form_version)
     last = GivenAnswers.objects.filter(application_id=application_id).order_by("-number").first()
-    if last:
-        filled = replace(filled, answers=filled.answers | _files_kept(job, last))
     if last and (last.form_number, last.answers) == (filled.number, filled.answers):
         return application
     number = last.number + 1 if last else 1
     if number > MOST_CHANGES:
         why = _("You have already changed your answers {limit} times, which is the limit.")
         raise AnswersNotChangeable(why=why.format(limit=MOST_CHANGES))
+    with transaction.atomic():
+        attach_files(job.id, application_id, filled)
     row = prepare(job.id, application_id, filled, number=number)
     make_move(job, application, Move.CHANGE_ANSWERS, actor=actor, facts=logged(row))
     keep(job, row)
     write(job, commit=True)
     return application
-
-
-def _files_kept(job: LockedJob, last: GivenAnswers) -> dict[str, Any]:
-    """Return the files among earlier answers, as far as the form still asks for them."""
-    asked = questions_of(job.id, job.form_version)
-    keys = [each.key for each in asked if each.kind is Kind.FILE]
-    return {key: last.answers[key] for key in keys if key in last.answers}
 
 
 def _lock_to_answer(

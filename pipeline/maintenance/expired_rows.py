@@ -23,6 +23,8 @@ REQUESTS_DAYS = 7
 NOTICES_DAYS = 90
 # Decisions that have taken effect, with the people they were about; the log keeps what happened.
 DECISIONS_DAYS = 30
+# Requests for a company, since the decision or the request itself.
+COMPANY_REQUESTS_DAYS = 90
 
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
@@ -112,6 +114,15 @@ STATEMENTS: dict[str, tuple[str, int]] = {
             "id",
             f"at <= clock_timestamp() - interval '{NOTICES_DAYS} days'",
             order="ORDER BY at",
+        ),
+        BATCH,
+    ),
+    "company_requests": (
+        _removal_sql(
+            "jobs_companyrequest",
+            "id",
+            "coalesce(decided_at, asked_at)"
+            f" <= clock_timestamp() - interval '{COMPANY_REQUESTS_DAYS} days'",
         ),
         BATCH,
     ),

@@ -132,6 +132,8 @@ class ImportRefusal(models.Model):
     application_id = models.UUIDField(null=True)
     # Of a refused answer: the column of the file, and what is wrong. It holds no answer.
     detail = models.CharField(max_length=400, db_default="")
+    # As they were in the row, by the keys of their questions, so that the report can be corrected.
+    answers: models.JSONField[dict[str, Any] | None, Any] = models.JSONField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("run", "row", name="one_refusal_a_row")]

@@ -21,7 +21,7 @@ from applicants import mail
 from applicants.models import Applicant
 from jobs.models import JobStatus
 from pipeline.database import instants
-from pipeline.domain.states import EventType, Outcome, Reason, Status
+from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
 from pipeline.figures.forecast import read_prospects
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Contest, Email, EmailState, Event, FurtherQuestion
@@ -39,7 +39,7 @@ from pipeline.notifications.messages import (
     render_email,
     render_unsubscribe_header,
 )
-from pipeline.selectors.applications import my_current_offer, read_application
+from pipeline.selectors.applications import count_extensions, my_current_offer, read_application
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
@@ -117,21 +117,34 @@ def give_up_email(cause: Cause) -> None:
 
 
 def is_offer_open(application: Application, seq: int) -> bool:
-    """Tell whether the offer that an event made is the application's current one, and not over."""
+    """Tell whether the offer that an event made or extended is the current one, and not over."""
     return (
         application.status == Status.PENDING_ACKNOWLEDGMENT
         and application.acknowledge_by is not None
         and application.acknowledge_by > instants.now()
-        and my_current_offer(application.id) == seq
+        and seq >= (my_current_offer(application.id) or seq + 1)
     )
 
 
 def is_offer_over(application: Application, event: Event) -> bool:
-    """Tell whether an event offers a seat or extends its deadline, but the offer is over."""
+    """Tell whether an event offers a seat or extends its deadline, but the offer is over.
+
+    An extension is also over once another follows: its deadline does not count any more.
+    """
     if not offers_seat(event) and event.event != EventType.DEADLINE_EXTENDED:
         return False
+    if event.event == EventType.DEADLINE_EXTENDED and was_extended_since(application.id, event.seq):
+        return True
     offer, _ = _read_offer(event)
     return offer is None or not is_offer_open(application, offer.seq)
+
+
+def was_extended_since(application_id: UUID, seq: int, by: ActorKind | None = None) -> bool:
+    """Tell whether the deadline of an application was extended after an event, or by whom."""
+    later = Event.objects.filter(
+        application_id=application_id, seq__gt=seq, event=EventType.DEADLINE_EXTENDED
+    )
+    return (later.filter(actor_kind=by) if by else later).exists()
 
 
 def _is_import_undone(application: Application, event: Event) -> bool:
@@ -173,7 +186,7 @@ def email_facts(application: Application, offer: links.LinkedOffer | None) -> Fa
         draw_at=application.job.draw_at if application.job.awaits_draw else None,
         prospect=describe_prospect(known[application.job_id]) if known else "",
         deadline=application.acknowledge_by,
-        is_extended=application.deadline_extended,
+        extensions=count_extensions(application),
         passes_left=application.job.policy.passes_left(application.passes_used),
     )
 

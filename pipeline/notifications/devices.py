@@ -1,4 +1,4 @@
-"""Devices of applicants: adding them, encryption, keys, and what they show.
+"""Devices of applicants and members: adding them, encryption, keys, and what they show.
 
 The push service cannot read them. Written here on `cryptography`, and tested with the
 RFC's own example; docs/decisions/0018 says why no library does it.
@@ -13,7 +13,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -34,8 +34,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.signals import post_delete, post_save
+from django.utils.translation import gettext as _
 
 from applicants.models import Applicant, Device
+from jobs.models import Membership, User
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.domain.states import ACCEPTED_UNTIL, EventType, Outcome
 from pipeline.models import Application
@@ -150,7 +153,7 @@ def _vapid_key(raw: bytes) -> EllipticCurvePrivateKey:
     return derive_private_key(int.from_bytes(raw), SECP256R1())
 
 
-# Devices on which an applicant wants notifications: switched on, listed, removed.
+# Devices on which a person wants notifications: switched on, listed, removed.
 
 
 MOST_DEVICES = 5
@@ -177,9 +180,44 @@ class DeviceRefused(Exception):
     """A device cannot be added; the message says why."""
 
 
+class Owner(NamedTuple):
+    """Person whose devices they are: an applicant, or the account of a member."""
+
+    applicant_id: UUID | None = None
+    user_id: UUID | None = None
+
+    def devices(self) -> QuerySet[Device]:
+        """Return their devices."""
+        if self.user_id:
+            return Device.objects.filter(user_id=self.user_id)
+        return Device.objects.filter(applicant_id=self.applicant_id or UUID(int=0))
+
+    def lock(self) -> None:
+        """Lock the person, because two additions at once would both find room for one more.
+
+        Raises DeviceRefused if they may have no devices any more.
+        """
+        if self.user_id:
+            members = User.objects.select_for_update(no_key=True, of=("self",))
+            members = members.filter(is_active=True, memberships__isnull=False)
+            if not members.filter(id=self.user_id):
+                raise DeviceRefused(_("Your account is in no company’s team."))
+            return
+        people = Applicant.objects.select_for_update(no_key=True)
+        person = people.get(id=self.applicant_id or UUID(int=0))
+        if person.is_erased:
+            raise DeviceRefused("Your data has been erased.")
+
+    def log_ids(self) -> dict[str, str]:
+        """Return the person's id for the security log."""
+        if self.user_id:
+            return {"member": str(self.user_id)}
+        return {"applicant": str(self.applicant_id)}
+
+
 def add_device(
+    owner: Owner,
     *,
-    applicant_id: UUID,
     endpoint: str,
     public_key: str,
     secret: str,
@@ -202,20 +240,17 @@ def add_device(
         raise DeviceRefused("This browser’s push service cannot be used.")
     digest = sha256(url.encode()).digest()
     with transaction.atomic():
-        # Otherwise, two at once would both find room for one more.
-        person = Applicant.objects.select_for_update(no_key=True).get(id=applicant_id)
-        if person.is_erased:
-            raise DeviceRefused("Your data has been erased.")
+        owner.lock()
         if here:
             Device.objects.filter(id=here).exclude(digest=digest).delete()
-        others = Device.objects.filter(applicant_id=applicant_id, site_key=vapid_key_id())
+        others = owner.devices().filter(site_key=vapid_key_id())
         if others.exclude(digest=digest).count() >= MOST_DEVICES:
             raise DeviceRefused(f"You already have {MOST_DEVICES} devices. Remove one first.")
-        Device.objects.filter(digest=digest).exclude(applicant_id=applicant_id).delete()
+        Device.objects.filter(digest=digest).exclude(id__in=owner.devices()).delete()
         device, is_new = Device.objects.update_or_create(
             digest=digest,
             defaults={
-                "applicant_id": applicant_id,
+                **owner._asdict(),
                 "endpoint": url,
                 "public_key": key,
                 "secret": auth,
@@ -224,19 +259,35 @@ def add_device(
             },
         )
     if is_new:
-        security.info("device.added", extra={"applicant": str(applicant_id)})
+        security.info("device.added", extra=owner.log_ids())
     return device
 
 
-def remove_device(*, applicant_id: UUID, device_id: UUID) -> None:
+def remove_device(owner: Owner, device_id: UUID) -> None:
     """Send a device of this person no more notifications. Harmless if it is gone already."""
-    if Device.objects.filter(id=device_id, applicant_id=applicant_id).delete()[0]:
-        security.info("device.removed", extra={"applicant": str(applicant_id)})
+    if owner.devices().filter(id=device_id).delete()[0]:
+        security.info("device.removed", extra=owner.log_ids())
 
 
-def read_devices(applicant_id: UUID) -> list[Device]:
+def read_devices(owner: Owner) -> list[Device]:
     """Return a person's devices, the oldest first."""
-    return list(Device.objects.filter(applicant_id=applicant_id).order_by("created_at", "id"))
+    return list(owner.devices().order_by("created_at", "id"))
+
+
+def start() -> None:
+    """Have the devices of members go with the last membership, or with a closed account."""
+    post_delete.connect(_forget_member, sender=Membership, dispatch_uid="devices.membership")
+    post_save.connect(_forget_closed, sender=User, dispatch_uid="devices.account")
+
+
+def _forget_member(instance: Membership, **__: Any) -> None:
+    if not Membership.objects.filter(user_id=instance.user_id).exists():
+        Owner(user_id=instance.user_id).devices().delete()
+
+
+def _forget_closed(instance: User, created: bool, **__: Any) -> None:
+    if not (created or instance.is_active):
+        Owner(user_id=instance.id).devices().delete()
 
 
 def browser_name(user_agent: str) -> str:
@@ -335,8 +386,12 @@ def compose_device_text(
     if kind not in WORDS or (kind in _WITH_DEADLINE and deadline is None):
         return None
     title, body = WORDS[kind]
-    job = isolated(" ".join(job_title.split()))
-    if len(job) > LONGEST_JOB_TITLE:
-        job = job[: LONGEST_JOB_TITLE - 1] + "…"
+    job = short_title(job_title)
     until = format_time(deadline, zone)
     return DeviceText(title.format(job=job), body.format(until=until), kind in _WITH_DEADLINE)
+
+
+def short_title(job_title: str) -> str:
+    """Return the title of a job as notifications show it."""
+    job = isolated(" ".join(job_title.split()))
+    return job if len(job) <= LONGEST_JOB_TITLE else job[: LONGEST_JOB_TITLE - 1] + "…"

@@ -23,7 +23,14 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
-from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
+    MOST_EXTENSIONS,
+    ActorKind,
+    EventType,
+    Outcome,
+    Status,
+)
 from pipeline.mail.links import LinkedOffer
 from pipeline.wording import sentences
 from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
@@ -72,7 +79,7 @@ class Facts:
     `name` is the person's own, by which the email greets them, or empty: see `greeted_name`.
     `place` is the place in line now, `prospect` says how long they will probably wait, `draw_at` is
     the time of a draw by lot that is still to come, `deadline` is the one that an email about a
-    current offer names, `is_extended` says that it was moved back, `answer` is what the company
+    current offer names, `extensions` is how often it was extended, `answer` is what the company
     wrote about a request to look again, and `passes_left` is how many turns the person can still
     pass.
     """
@@ -88,7 +95,7 @@ class Facts:
     place: int | None = None
     prospect: str = ""
     deadline: datetime | None = None
-    is_extended: bool = False
+    extensions: int = 0
     draw_at: datetime | None = None
     answer: str = ""
     passes_left: int = 0
@@ -165,7 +172,8 @@ def compose_event_email(event: EventForMail, facts: Facts) -> Message | None:
     message = MAILS[event_email_kind(event)](event, facts)
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     ended = event.to_status != Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
-    calendar = CalendarNote(2, is_over=True) if was_offered and ended else message.calendar
+    over = CalendarNote(MOST_EXTENSIONS + 2, is_over=True)  # the system can extend it once as well
+    calendar = over if was_offered and ended else message.calendar
     return replace(message, proof=f"{event.seq}:{bytes(event.hash).hex()}", calendar=calendar)
 
 
@@ -294,7 +302,7 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     in_zone = format_time(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
     message = _build(facts, subject, first, _choices_paragraph(facts), *more)
-    return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
+    return replace(message, calendar=CalendarNote(sequence=facts.extensions))
 
 
 def _choices_paragraph(facts: Facts) -> Paragraph:
@@ -320,7 +328,7 @@ def _compose_extension(event: EventForMail, facts: Facts) -> Message:
         f"You now have until {until} to confirm.", facts.confirm_link, "Confirm my seat"
     )
     what = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
-    return replace(_build(facts, subject, first, what), calendar=CalendarNote(sequence=1))
+    return replace(_build(facts, subject, first, what), calendar=CalendarNote(facts.extensions))
 
 
 def _notice_composer(

@@ -19,7 +19,7 @@ from jobs.models import Job, JobStatus
 from jobs.quiet_hours import QuietHours, compute_deadline, counted_time
 from pipeline.database import instants
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
-from pipeline.domain.states import TIME_ZONE, EventType
+from pipeline.domain.states import TIME_ZONE, ActorKind, EventType
 from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications import applicants
@@ -32,6 +32,7 @@ from pipeline.notifications.applicants import (
     YES,
     Cause,
     is_offer_open,
+    was_extended_since,
 )
 from pipeline.notifications.devices import REMINDER, notify_later, with_devices
 from pipeline.notifications.messages import offers_seat
@@ -53,7 +54,7 @@ LEAST_DELAY, LEAST_PART = timedelta(seconds=30), 0.02
 
 
 class OfferTimes(NamedTuple):
-    """Times of an offer: when it was made, its deadline, and the quiet hours of its person."""
+    """Times of an offer: when it was made or extended, its deadline, and its quiet hours."""
 
     offered_at: datetime
     deadline: datetime
@@ -84,14 +85,20 @@ def first_reminder(times: OfferTimes, after: datetime) -> datetime | None:
 def watch(application_id: UUID, seq: int) -> str:
     """Send the reminder that is due, and enqueue the next check; return in a word what was done.
 
-    Raises tasks.errors.Retry when the mail server cannot take a reminder now.
+    `seq` is that of the event that made the offer, or by which the company last extended it: the
+    reminders of a deadline end when the company gives a later one. Raises tasks.errors.Retry when
+    the mail server cannot take a reminder now.
     """
     application = _watched_application(application_id)
-    if application is None or not is_offer_open(application, seq):
+    if (
+        application is None
+        or not is_offer_open(application, seq)
+        or was_extended_since(application_id, seq, ActorKind.COMPANY)
+    ):
         close_reminders(application_id, seq, OVER)
         return "over"
     now = instants.now()
-    due = [what for at, what in list_checkpoints(_read_times(application)) if at <= now]
+    due = [what for at, what in list_checkpoints(_read_times(application, seq)) if at <= now]
     _watch_again(application, seq, now)
     if not due:  # an extension made it too early
         return "nothing"
@@ -115,7 +122,7 @@ def extend_unsent(application_id: UUID, seq: int) -> str:
     application = _watched_application(application_id)
     if application is None or not is_offer_open(application, seq):
         return "over"
-    done, times = "nothing", _read_times(application)
+    done, times = "nothing", _read_times(application, seq)
     email = _watched_email(application_id, seq)
     # The mail server has neither accepted it nor refused it permanently.
     if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
@@ -158,16 +165,19 @@ def _watched_application(application_id: UUID) -> Application | None:
     return with_devices(rows).filter(id=application_id).first()
 
 
-def _read_times(application: Application) -> OfferTimes:
-    """Return when an open offer was made, its deadline, and quiet hours by the current policy."""
-    assert application.promoted_at  # noqa: S101  it is open
+def _read_times(application: Application, seq: int) -> OfferTimes:
+    """Return when an open offer was made or extended by an event, and its deadline.
+
+    The quiet hours are those of the current policy.
+    """
     assert application.acknowledge_by  # noqa: S101  offers have a deadline
+    events = Event.objects.filter(application_id=application.id, seq=seq)
     quiet = application.job.policy.quiet_hours(application.applicant.time_zone)
-    return OfferTimes(application.promoted_at, application.acknowledge_by, quiet)
+    return OfferTimes(events.values_list("at", flat=True).get(), application.acknowledge_by, quiet)
 
 
 def _watch_again(application: Application, seq: int, now: datetime) -> None:
-    at = first_reminder(_read_times(application), after=now)
+    at = first_reminder(_read_times(application, seq), after=now)
     if at is not None:
         enqueue(
             WATCH,

@@ -21,7 +21,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications import applicants, offers
 from pipeline.notifications.applicants import YES, Cause, build_email_id, email_kind
-from pipeline.notifications.messages import is_emailed, offers_seat
+from pipeline.notifications.messages import EventForMail, is_emailed, offers_seat
 from pipeline.notifications.offers import (
     GUARD,
     GUARD_PRIORITY,
@@ -98,10 +98,11 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
 def _sandbox_offers(job_id: UUID, events: list[Event], now: datetime) -> Iterator[SandboxOffer]:
     """Return the offers that events make or end, and after an advance of the clock the open ones.
 
-    In a sandbox no deadline is extended, so the event after an offer ends it.
+    In a sandbox only the company extends a deadline, and that counts as another offer: the event
+    after one ends it.
     """
     pending = Status.PENDING_ACKNOWLEDGMENT
-    offers = {each.id: each for each in events if offers_seat(each)}
+    offers = {each.id: each for each in events if offers_seat(each) or is_extended_by_company(each)}
     for event in events:
         if event.from_status == pending:
             before = Event.objects.filter(application_id=event.application_id, seq__lt=event.seq)
@@ -173,10 +174,10 @@ def _entry_tasks(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
         if (times := _logged_offer_times(job, entry)) is not None:
             guarded = next(at for at, what in list_checkpoints(times) if what == GUARD)
             yield _new_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
-            reminded = first_reminder(times, after=entry.at)
-            if reminded is not None:
-                yield _new_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
+            yield from _watch_tasks(entry, times)
         return
+    if is_extended_by_company(entry) and (times := _logged_offer_times(job, entry)) is not None:
+        yield from _watch_tasks(entry, times)
     is_bulk = (
         entry.event in (EventType.CLOSED_OUT, EventType.PLACED)
         or (entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY)
@@ -189,6 +190,18 @@ def _entry_tasks(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
     )
 
 
+def _watch_tasks(entry: LogEntry, times: OfferTimes) -> Iterator[NewTask]:
+    reminded = first_reminder(times, after=entry.at)
+    if reminded is not None:
+        yield _new_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
+
+
+def is_extended_by_company(event: EventForMail) -> bool:
+    """Tell whether the company extended an offer by an event: from then on, other reminders."""
+    by_company = event.actor_kind == ActorKind.COMPANY
+    return event.event == EventType.DEADLINE_EXTENDED and by_company
+
+
 def _sandbox_tasks(job: LockedJob, entries: list[LogEntry]) -> Iterator[NewTask]:
     """Derive the tasks that record emails: one at once, and one at each reminder still to come.
 
@@ -198,7 +211,8 @@ def _sandbox_tasks(job: LockedJob, entries: list[LogEntry]) -> Iterator[NewTask]
     yield _recording_task(job.id, entries[0].seq, entries[-1].seq)
     ahead = timedelta(seconds=job.clock_offset_seconds)
     for entry in entries:
-        times = _logged_offer_times(job, entry) if offers_seat(entry) else None
+        is_reminded = offers_seat(entry) or is_extended_by_company(entry)
+        times = _logged_offer_times(job, entry) if is_reminded else None
         for at, what in list_checkpoints(times) if times else ():
             if what != GUARD and at > (job.settles_until or job.now):
                 yield _recording_task(job.id, entry.seq, entry.seq, run_after=at - ahead)

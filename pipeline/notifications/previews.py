@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -102,7 +102,8 @@ def _sample_event(
             data[ANSWER_BY] = _DEADLINE.isoformat()
         if event == EventType.CONTEST_ANSWERED:
             data |= {ANSWER: ContestAnswer.UPHELD, "reason": ContestReason.DECISION_STANDS}
-        message = compose_event_email(SampleEvent(event, to, before, data=data, **more), FACTS)
+        facts = replace(FACTS, extensions=int(event == EventType.DEADLINE_EXTENDED))
+        message = compose_event_email(SampleEvent(event, to, before, data=data, **more), facts)
         assert message is not None  # noqa: S101  each of them has an email
         return message
 
@@ -143,6 +144,7 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "first-seat": _sample_event(EventType.APPLIED, _PENDING, **_BY_COMPANY),
     "reminder": lambda: compose_reminder(FACTS, _DEADLINE),
     "extended": _sample_event(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
+    "more-time": _sample_event(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING, **_BY_COMPANY),
     "confirmed": _sample_event(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
     "accepted-in-advance": _sample_event(
         EventType.ACKNOWLEDGED, Status.ACTIVE, also={ACCEPTED_UNTIL: _DEADLINE.isoformat()}

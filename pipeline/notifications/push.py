@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
@@ -28,6 +28,7 @@ from pipeline.notifications.devices import (
     KEPT_FOR,
     NOTIFY_DEVICES,
     DeviceText,
+    Owner,
     compose_device_text,
     encrypt_push_message,
     is_push_enabled,
@@ -62,9 +63,29 @@ class PushReason:
     seq: int
     reminder: str = ""
 
-    def notice_id(self, device: Device) -> UUID:
-        """Return the id of the notification to a device, the same in each attempt."""
-        return uuid5(device.id, f"{self.application_id}:{self.seq}:{self.reminder}")
+    @property
+    def key(self) -> str:
+        """Return the name of the reason, the same in each attempt."""
+        return f"{self.application_id}:{self.seq}:{self.reminder}"
+
+
+class Notification(NamedTuple):
+    """Notification to a person: its words, the page that it opens, and how long it is true.
+
+    `key` names the reason, the same in each attempt; of two that are `about` the same, the newer
+    one replaces the one that waits.
+    """
+
+    key: str
+    text: DeviceText
+    about: UUID
+    path: str
+    ends_at: datetime
+
+
+def notice_id(device: Device, key: str) -> UUID:
+    """Return the id of the notification to a device, the same in each attempt."""
+    return uuid5(device.id, key)
 
 
 def deliver(reason: PushReason) -> dict[str, int]:
@@ -73,21 +94,27 @@ def deliver(reason: PushReason) -> dict[str, int]:
     Raises tasks.errors.Retry when a push service cannot take it now.
     """
     application, text, ends_at = _read_text(reason)
-    if application is None or text is None or not is_push_enabled():
+    if application is None or text is None:
+        return {"sent": 0}
+    path = reverse("my_application", args=[application.id])
+    notification = Notification(reason.key, text, application.id, path, ends_at)
+    return send(Owner(applicant_id=application.applicant_id), notification)
+
+
+def send(owner: Owner, notification: Notification) -> dict[str, int]:
+    """Send a notification to each of a person's devices that did not get it yet: {"sent"}.
+
+    Raises tasks.errors.Retry when a push service cannot take it now.
+    """
+    if not is_push_enabled():
         return {"sent": 0}
     now = instants.now()
-    theirs = Device.objects.filter(
-        applicant_id=application.applicant_id, site_key=vapid_key_id()
-    ).order_by("id")
-    devices = {reason.notice_id(device): device for device in theirs}
+    theirs = owner.devices().filter(site_key=vapid_key_id()).order_by("id")
+    devices = {notice_id(device, notification.key): device for device in theirs}
     notices = [DeviceNotice(id=each, device=device) for each, device in devices.items()]
     DeviceNotice.objects.bulk_create(notices, ignore_conflicts=True)
     waiting = DeviceNotice.objects.filter(state=State.WAITING)
-    seconds = max(0, int((ends_at - now).total_seconds()))
-    made = [
-        _build_request(notice_id, device, application, text, seconds=seconds, now=now)
-        for notice_id, device in devices.items()
-    ]
+    made = [_build_request(each, device, notification, now) for each, device in devices.items()]
     with transaction.atomic():  # all are claimed or none: nothing fails before they are sent
         requests = [
             each
@@ -109,10 +136,9 @@ def deliver(reason: PushReason) -> dict[str, int]:
     return {"sent": len(requests)}
 
 
-def give_up(reason: PushReason) -> None:
+def give_up(owner: Owner, key: str) -> None:
     """Record that a notification will not be tried again."""
-    person = Application.objects.filter(id=reason.application_id).values("applicant_id")
-    ids = [reason.notice_id(each) for each in Device.objects.filter(applicant_id__in=person)]
+    ids = [notice_id(each, key) for each in owner.devices()]
     DeviceNotice.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED)
 
 
@@ -147,24 +173,20 @@ def _read_text(
 
 
 def _build_request(
-    notice_id: UUID,
-    device: Device,
-    application: Application,
-    text: DeviceText,
-    *,
-    seconds: int,
-    now: datetime,
+    notice: UUID, device: Device, notification: Notification, now: datetime
 ) -> Outgoing:
-    """Make the request; a newer one about the same application replaces one that waits.
+    """Make the request; a newer one about the same thing replaces one that waits.
 
     The topic tells the push service nothing, because each device has its own.
     """
-    topic = blake2b(application.id.bytes, key=device.id.bytes, digest_size=16).digest()
+    text, about = notification.text, notification.about
+    topic = blake2b(about.bytes, key=device.id.bytes, digest_size=16).digest()
+    seconds = max(0, int((notification.ends_at - now).total_seconds()))
     shown: dict[str, Any] = {
         "title": text.title,
         "body": text.body,
-        "tag": str(application.id),
-        "path": reverse("my_application", args=[application.id]),
+        "tag": str(about),
+        "path": notification.path,
     }
     body = encrypt_push_message(
         as_json(shown).encode(),
@@ -181,7 +203,8 @@ def _build_request(
         "user-agent": USER_AGENT,
     }
     # One person's devices count as one for the client's limits.
-    return Outgoing(notice_id, application.applicant_id, device.id, device.endpoint, headers, body)
+    owner = device.applicant_id or device.user_id or device.id
+    return Outgoing(notice, owner, device.id, device.endpoint, headers, body)
 
 
 def _note_answer(answer: Answer, device: Device) -> float | None:
@@ -221,7 +244,9 @@ def _note_answer(answer: Answer, device: Device) -> float | None:
 
 def give_up_delivery(application: UUID, seq: int, reminder: str) -> None:
     """Record that a notification will not be tried again."""
-    give_up(PushReason(application, seq, reminder))
+    found = Application.objects.filter(id=application)
+    if person_id := found.values_list("applicant_id", flat=True).first():
+        give_up(Owner(applicant_id=person_id), PushReason(application, seq, reminder).key)
 
 
 @task_type(

@@ -1,6 +1,7 @@
-"""Emails to reviewers: a seat was taken, they were assigned or mentioned, a review is due.
+"""Emails and notifications to reviewers: a seat taken, an assignment, a mention, a review due.
 
-They name the job and never the applicant: an email that has been sent cannot be erased.
+They name the job and never the applicant: an email that has been sent cannot be erased, and a
+notification can be read on a locked screen.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from pipeline.models import (
     Event,
     ReviewNotice,
 )
+from pipeline.notifications import push
+from pipeline.notifications.devices import KEPT_FOR, DeviceText, Owner, short_title
 from pipeline.notifications.messages import (
     Message,
     Paragraph,
@@ -45,6 +48,7 @@ from pipeline.wording.english import format_time, isolated, strip_isolates
 from tasks.context import Context
 from tasks.enqueue import NewTask
 from tasks.registry import task_type
+from tasks.retry import Backoff
 from tasks.scheduling import schedules
 from tasks.signature import JsonSchema, Positive
 
@@ -135,11 +139,8 @@ def send_news(
     applications: Annotated[list[str], JsonSchema(maxItems=notices.MOST_NAMED)],
 ) -> dict[str, str]:
     """Send a member the news about reviews, if they are still true: {"outcome"}."""
-    if not _are_emails_sent():
-        return {"outcome": "unwanted"}
-    members = Membership.objects.select_related("user", "company")
-    member = members.filter(id=membership, user__is_active=True).first()
-    if member is None or read_telling(member, job_id) == Telling.NEVER:
+    member = _read_told(membership, job_id)
+    if member is None:
         return {"outcome": "unwanted"}
     left = _still_true(News(news), [UUID(each) for each in applications], member)
     if not left:
@@ -154,6 +155,17 @@ def send_news(
     except mail.Refused:
         return {"outcome": "refused"}
     return {"outcome": "sent"}
+
+
+def _read_told(membership_id: int, job_id: UUID) -> Membership | None:
+    """Return the member, if they still want to be told about the job and the site sends emails."""
+    if not _are_emails_sent():
+        return None
+    members = Membership.objects.select_related("user", "company")
+    member = members.filter(id=membership_id, user__is_active=True).first()
+    if member is None or read_telling(member, job_id) == Telling.NEVER:
+        return None
+    return member
 
 
 def _still_true(
@@ -176,11 +188,7 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
     """Compose the email about the reviews of some applications to a job."""
     number, title = len(applications), job.posting.title
     subject, text = _WORDS[news](number)
-    link = board_url(job.id)
-    if number == 1:
-        link = review_url(applications[0].id)
-    elif news in (News.DUE, News.OVERDUE):
-        link = overdue_url(job.id)
+    link = _review_link(job.id, news, applications)
     paragraphs = [Paragraph(text.format(job=isolated(title)), link, _("Open the review"))]
     clock = job.review_clock
     is_begun = number == 1 and applications[0].status == Status.ACTIVE
@@ -195,6 +203,12 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
     paragraphs.append(Paragraph(why))
     shown = strip_isolates(" ".join(subject.format(job=title).split()))
     return Message(shown, tuple(paragraphs))
+
+
+def _review_link(job_id: UUID, news: News, applications: Sequence[Application]) -> str:
+    if len(applications) == 1:
+        return review_url(applications[0].id)
+    return overdue_url(job_id) if news in (News.DUE, News.OVERDUE) else board_url(job_id)
 
 
 def _seat_words(number: int) -> tuple[str, str]:
@@ -257,4 +271,87 @@ _WORDS = {
     News.MENTIONED: _mentioned_words,
     News.DUE: _due_words,
     News.OVERDUE: _overdue_words,
+}
+
+
+# The notification on one member's devices.
+
+
+@task_type(
+    key=notices.PUSH_TASK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=8,
+    cap=4,
+    backoff=Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5),
+    waits_for_service=True,
+)
+def push_news(
+    context: Context,
+    membership: Positive,
+    job_id: UUID,
+    news: Annotated[str, JsonSchema(enum=[each.value for each in News])],
+    applications: Annotated[list[str], JsonSchema(maxItems=notices.MOST_NAMED)],
+) -> dict[str, int]:
+    """Notify a member's devices of the news about reviews, if they are still true: {"sent"}."""
+    member = _read_told(membership, job_id)
+    if member is None:
+        return {"sent": 0}
+    left = _still_true(News(news), [UUID(each) for each in applications], member)
+    if not left:
+        return {"sent": 0}
+    notification = push.Notification(
+        key=str(context.task_id),
+        text=push_text(read_job(job_id), News(news), len(left)),
+        about=left[0].id if len(left) == 1 else job_id,
+        path=_review_link(job_id, News(news), left).removeprefix(settings.SITE_URL),
+        ends_at=instants.now() + KEPT_FOR,
+    )
+    return push.send(Owner(user_id=member.user_id), notification)
+
+
+def push_text(job: Job, news: News, number: int) -> DeviceText:
+    """Compose the notification about the reviews of some applications to a job."""
+    title, body = _PUSH_WORDS[news](number)
+    named = title.format(job=short_title(job.posting.title))
+    return DeviceText(named, _numbered(body, number), is_urgent=False)
+
+
+def _seat_push(number: int) -> tuple[str, str]:
+    text = ngettext("Someone is now in review.", "{number} people are now in review.", number)
+    return _("Seat taken: {job}"), text
+
+
+def _assigned_push(number: int) -> tuple[str, str]:
+    return _("Assigned to you: {job}"), _("You review this application.")
+
+
+def _mentioned_push(number: int) -> tuple[str, str]:
+    return _("You are mentioned: {job}"), _("A colleague mentioned you in a note.")
+
+
+def _due_push(number: int) -> tuple[str, str]:
+    text = ngettext(
+        "Someone has been in review as long as your company aims to take.",
+        "{number} people have been in review as long as your company aims to take.",
+        number,
+    )
+    return _("Decision due: {job}"), text
+
+
+def _overdue_push(number: int) -> tuple[str, str]:
+    text = ngettext(
+        "Someone has been in review twice as long as your company aims to take.",
+        "{number} people have been in review twice as long as your company aims to take.",
+        number,
+    )
+    return _("Decision overdue: {job}"), text
+
+
+_PUSH_WORDS = {
+    News.SEAT: _seat_push,
+    News.ASSIGNED: _assigned_push,
+    News.MENTIONED: _mentioned_push,
+    News.DUE: _due_push,
+    News.OVERDUE: _overdue_push,
 }

@@ -23,7 +23,8 @@ from pipeline.form.questions import (
     Kind,
     Question,
 )
-from pipeline.pages.attachments import AttachmentsField
+from pipeline.models import Attachment
+from pipeline.pages.attachments import AttachmentsField, ChosenFiles
 
 PREFIX = "q_"
 # The value of the choice beside which people write their own answer.
@@ -136,15 +137,22 @@ def add_questions(
     answers: Answers | None = None,
     *,
     sent_to: tuple[HttpRequest, Job] | None = None,
+    attached: Sequence[Attachment] = (),
 ) -> None:
     """Add a field for each question to a form, filled with answers that were given before.
 
     `sent_to`: the request and the job with which files are uploaded; a preview has none.
+    `attached`: the files of the application; those that the malware scan refused cannot stay.
     """
+    rows = {str(row.id): row for row in attached if row.state != Attachment.State.REFUSED}
     for question in questions:
         name = f"{PREFIX}{question.key}"
         if question.kind is Kind.FILE and sent_to:
-            form.fields[name] = FilesField(question, *sent_to)
+            form.fields[name] = files = FilesField(question, *sent_to)
+            kept = (answers or {}).get(question.key) or ()
+            files.attached = [rows[id] for id in kept if id in rows]
+            if files.attached:
+                form.initial[name] = ChosenFiles([row.id for row in files.attached], [])
             continue
         form.fields[name] = AnswerField(question)
         given = (answers or {}).get(question.key)
@@ -163,6 +171,14 @@ def answers_in(form: forms.Form) -> Answers:
         elif isinstance(each, AnswerField) and given is not None:
             found[each.question.key] = given
     return found
+
+
+def later_answers_in(form: forms.Form) -> Answers:
+    """Return the answers in a valid form to change them: no file is an answer, too."""
+    fields = form.fields.values()
+    return {each.question.key: [] for each in fields if isinstance(each, FilesField)} | answers_in(
+        form
+    )
 
 
 def copy_errors(form: forms.Form, wrong: Mapping[str, str]) -> None:

@@ -128,6 +128,8 @@ class AttachmentsField(forms.Field):
         super().__init__(**named)
         self.request, self.job, self.question_id = request, job, question_id
         self.file_kinds = file_kinds
+        # Files of the application that can stay an answer.
+        self.attached: Sequence[Attachment] = ()
         self.most = min(most or settings.ATTACHMENTS_PER_APPLICATION, _limit())
         self._uploaded: dict[int, UUID] = {}
         self.widget.field = self
@@ -139,9 +141,12 @@ class AttachmentsField(forms.Field):
         return copied
 
     def find_uploads(self, ids: Sequence[UUID]) -> list[Attachment]:
-        """Return those of the uploads that exist and belong to the browser."""
+        """Return those that belong to the browser or the application already."""
+        attached = [row for row in self.attached if row.id in ids]
         holder = holder_of_browser(self.request)
-        return uploads.find_unattached(ids, holder=holder) if ids and holder else []
+        if len(attached) == len(ids) or not holder:
+            return attached
+        return attached + uploads.find_unattached(ids, holder=holder)
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """Return what was chosen, with the files that are uploaded by now."""

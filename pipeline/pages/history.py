@@ -35,7 +35,6 @@ from pipeline.selectors.pages import Page
 from pipeline.selectors.past import (
     MOST_COMPARED,
     MOST_FOLDED,
-    PEOPLE_SHOWN,
     Difference,
     PastPlace,
     PastState,
@@ -93,13 +92,10 @@ class Asked:
 def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the line at a moment (`seq` or `at`), compared with another one (`with`).
 
-    `?fragment=1` is the part that changes; `?fragment=picture` only the line as a picture, which
-    reads no more of the log than the moment's event.
+    `?fragment=1` is the part that changes.
     """
     _, job = own_job(request, job_id)
     asked, fragment = _requested_replay(request), request.GET.get("fragment")
-    if fragment == "picture":
-        return _replay_picture(request, job, asked)
     moment, problem = _requested_moment(job, asked)
     wanted = request.GET.get("with", "").strip()
     seq, other, why_not = page_urls.read_seq(request, "with"), None, ""
@@ -126,15 +122,6 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     context |= _replay_people(moment) | (_compared_replays(job, moment, other) if other else {})
     name = "_moment" if fragment == "1" else "replay"
     response = render(request, f"history/{name}.html", context)
-    response["Cache-Control"] = "private, no-cache"
-    return response
-
-
-def _replay_picture(request: HttpRequest, job: Job, asked: Asked) -> HttpResponse:
-    moment, _ = _requested_moment(job, asked, shown=0)
-    words = _replay_words(moment, event_rows.describe(moment.event))
-    context = {"moment": moment, "picture": _draw_picture(moment), **words}
-    response = render(request, "history/_picture.html", context)
     response["Cache-Control"] = "private, no-cache"
     return response
 
@@ -176,20 +163,18 @@ def _requested_replay(request: HttpRequest) -> Asked:
     return Asked(as_of=at)
 
 
-def _requested_moment(
-    job: Job, asked: Asked, *, shown: int = PEOPLE_SHOWN
-) -> tuple[PastState, str]:
+def _requested_moment(job: Job, asked: Asked) -> tuple[PastState, str]:
     """Return the requested moment, or the nearest one with a sentence that says so."""
     try:
-        return past.read_state(job.id, seq=asked.seq, as_of=asked.as_of, shown=shown), asked.problem
+        return past.read_state(job.id, seq=asked.seq, as_of=asked.as_of), asked.problem
     except NoSuchMoment:
-        return past.read_state(job.id, seq=1, shown=shown), BEFORE_ALL
+        return past.read_state(job.id, seq=1), BEFORE_ALL
     except FutureMoment:
         if asked.as_of is None:
-            return past.read_state(job.id, shown=shown), NOT_THAT_FAR
+            return past.read_state(job.id), NOT_THAT_FAR
         now = instants.now(ahead_seconds=job.clock_offset_seconds)
         is_now = asked.as_of - now < CLOCKS_DIFFER
-        return past.read_state(job.id, shown=shown), "" if is_now else NOT_YET
+        return past.read_state(job.id), "" if is_now else NOT_YET
 
 
 def _replay_steps(moment: PastState) -> list[dict[str, Any]]:

@@ -12,6 +12,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from uuid_utils.compat import uuid7
@@ -64,10 +66,45 @@ class EndpointForm(PlainForm):
     )
     types = forms.MultipleChoiceField(
         required=False,
-        choices=[(name, f"{about} ({name})") for name, about in TYPES.items()],
+        choices=list(TYPES.items()),
         widget=forms.CheckboxSelectMultiple,
         label="Events to send",
     )
+
+
+# Groups of types on the form. An event of an application that is named in none is in the last.
+_PEOPLE = {
+    gettext_lazy("Applying and leaving"): {"applied", "verified", "withdrawn", "closed_out"},
+    gettext_lazy("Decisions and questions"): {
+        *("removed", "contested", "contest_answered", "reinstated"),
+        *("question_asked", "answers_changed"),
+    },
+    gettext_lazy("Wishes of people who wait"): {"deferred", "preaccepted", "pass_asked", "passed"},
+}
+_SEATS = gettext_lazy("Seats and misses")
+_OF_PREFIX = {"job": gettext_lazy("The job"), "task": gettext_lazy("Background work")}
+
+
+def group_types(form: EndpointForm) -> list[tuple[str, list[tuple[Any, str]]]]:
+    """Return the boxes of the types with their names, in groups that people understand."""
+    groups: dict[Any, list[tuple[Any, str]]] = {
+        name: [] for name in (*_PEOPLE, _SEATS, *_OF_PREFIX.values())
+    }
+    for choice in form["types"]:
+        type_ = choice.data["value"]
+        prefix, _dot, event = type_.partition(".")
+        of_people = next((name for name, events in _PEOPLE.items() if event in events), _SEATS)
+        groups[_OF_PREFIX.get(prefix, of_people)].append((choice, type_))
+    return [(str(name), choices) for name, choices in groups.items()]
+
+
+def describe_types(form: EndpointForm) -> str:
+    """Say which events the form asks for."""
+    chosen = len(form["types"].value() or [])
+    if not chosen:
+        return _("Every event")
+    words = ngettext("{chosen} of {all} kinds", "{chosen} of {all} kinds", chosen)
+    return words.format(chosen=chosen, all=len(TYPES))
 
 
 # Webhooks in words: why an attempt failed, and why an endpoint is off.
@@ -129,7 +166,7 @@ SINCE = {
 @for_members(_MANAGE)
 def show(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Show an endpoint with its deliveries, newest first, of a state and a type if chosen."""
-    _, row = _read_endpoint(current_member(request), webhook_id)
+    _member, row = _read_endpoint(current_member(request), webhook_id)
     state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
@@ -144,9 +181,9 @@ def show(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
         "state": state,
         "type": type_,
         "is_filtered": bool(state or type_),
-        "states": [(value, word) for value, (word, _) in STATES.items()],
+        "states": [(value, word) for value, (word, _tone) in STATES.items()],
         "types": [*TYPES, TEST],
-        "since": [(value, words) for value, (words, _) in SINCE.items()],
+        "since": [(value, words) for value, (words, _age) in SINCE.items()],
         "next_url": page_urls.change_query(request, after=page.rows[-1].id) if page.more else "",
         "first_url": page_urls.change_query(request, after=None) if "after" in request.GET else "",
     }
@@ -157,7 +194,7 @@ def show(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @for_members(_MANAGE)
 def show_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Show a delivery: its body, and each attempt with its answer."""
-    _, row = _read_endpoint(current_member(request), webhook_id)
+    _member, row = _read_endpoint(current_member(request), webhook_id)
     delivery = endpoints.read_delivery(row, delivery_id)
     attempts = [
         (each, describe_failure(each.error, each.status))
@@ -348,8 +385,13 @@ def _form_values(form: EndpointForm) -> dict[str, Any]:
 def _render_form(
     request: HttpRequest, form: EndpointForm, row: WebhookEndpoint | None
 ) -> HttpResponse:
-    status = 422 if form.is_bound else 200
-    return render(request, "webhooks/form.html", {"form": form, "row": row}, status=status)
+    context = {
+        "form": form,
+        "row": row,
+        "groups": group_types(form),
+        "types_words": describe_types(form),
+    }
+    return render(request, "webhooks/form.html", context, status=422 if form.is_bound else 200)
 
 
 def _render_secret(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import chain
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -111,12 +112,12 @@ def blank_import_rows(address: str) -> None:
     ):
         if pattern.search(f"{refusal.email} {refusal.name}".lower()):
             same = ImportRefusal.objects.filter(id=refusal.id)
-            same.update(name="", email="", external_id="", reason=Refusal.ERASED)
+            same.update(name="", email="", external_id="", answers=None, reason=Refusal.ERASED)
     for file in StoredFile.objects.filter(name__icontains=address):
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
 
-def find_import_rows(address: str) -> tuple[list[dict[str, str]], int]:
+def find_import_rows(address: str) -> tuple[list[dict[str, Any]], int]:
     """Return the imported rows with an address that companies still keep, for the person.
 
     This includes MOST_UNREAD_BYTES of files that no worker has read yet. Also returns the number of
@@ -136,12 +137,14 @@ def find_import_rows(address: str) -> tuple[list[dict[str, str]], int]:
     refused = ImportRefusal.objects.filter(
         id__in=_read_file_part_ids(_REFUSALS, {"address": address})
     )
-    rows = ((row.name, row.email) for row in chain.from_iterable(files))
+    rows: Iterable[ImportRow | ImportRefusal] = chain(
+        chain.from_iterable(files), refused.order_by("id")
+    )
     pattern = _erased_file_pattern(address)
     own = [
-        {"name": name, "email": email}
-        for name, email in chain(rows, refused.order_by("id").values_list("name", "email"))
-        if pattern.search(f"{email} {name}".lower())
+        {"name": row.name, "email": row.email} | ({"answers": row.answers} if row.answers else {})
+        for row in rows
+        if pattern.search(f"{row.email} {row.name}".lower())
     ]
     return own, not_searched
 

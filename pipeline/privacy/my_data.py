@@ -64,7 +64,7 @@ def collect(applicant: Applicant) -> dict[str, Any]:
 
 
 def _describe_file(row: Attachment) -> dict[str, Any]:
-    """Return the facts of a file. Its bytes are on the page of the application."""
+    """Return the facts of a file. Its bytes are in the ZIP (`archive`), and on the page."""
     return {
         "id": row.id,
         "name": row.name,

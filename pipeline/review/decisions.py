@@ -7,11 +7,11 @@ from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
-from django.conf import settings
 from django.db import OperationalError, transaction
 from django.db.models.functions import Now
 
-from jobs.models import Job, JobStatus
+from jobs.companies import UndoTimes
+from jobs.models import Company, Job, JobStatus
 from pipeline.database import instants
 from pipeline.domain.errors import (
     ClockMoving,
@@ -124,7 +124,7 @@ def finish_carrying_out(decision_id: UUID) -> None:
         same.update(finished_at=Now(), note="", refused=states.count(State.REFUSED))
 
 
-# Making and undoing decisions that take effect some seconds later.
+# Making and undoing decisions that take effect later.
 
 
 # The most people who are decided on within the request, if decisions are not delayed.
@@ -152,14 +152,15 @@ def make(
     Until then, no other decision on these people can be made here; the API can still decide.
     People for whom it is not possible, or for whom another decision is pending, are stored as
     refused. Applications of other jobs are left out. Making it again under the same id changes
-    nothing. If the site does not delay decisions, a small one has taken effect when this returns,
-    unless the line is too busy: then the task follows. `close_job`: whether the job closes if this
-    fills its last position, or goes on with one more; it has to be given then. Raises JobNotFound
-    if the id is that of another job's decision, LastPosition, and PositionsFilled if more people
-    are to be hired than there are positions. Must not be called inside a transaction.
+    nothing. It waits as long as its company says now: a later change of that does not move it. If
+    that is no time, a small decision has taken effect when this returns, unless the line is too
+    busy: then the task follows. `close_job`: whether the job closes if this fills its last
+    position, or goes on with one more; it has to be given then. Raises JobNotFound if the id is
+    that of another job's decision, LastPosition, and PositionsFilled if more people are to be hired
+    than there are positions. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
-        delay = timedelta(seconds=settings.DECISION_UNDO_SECONDS)
+        delay = timedelta(seconds=_undo_seconds(job_id, outcome))
         given = {
             "job_id": job_id,
             "outcome": outcome,
@@ -186,6 +187,12 @@ def make(
             carry_out(decision_id)
     decision.refresh_from_db()
     return decision
+
+
+def _undo_seconds(job_id: UUID, outcome: Outcome) -> int:
+    """Return how long the company of a job can undo a decision that it makes now."""
+    times = UndoTimes.of(Company.objects.get(jobs=job_id))
+    return times.hiring if outcome is Outcome.HIRED else times.removal
 
 
 def _store_people(decision: PendingDecision, application_ids: Sequence[UUID]) -> int:

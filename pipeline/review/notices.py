@@ -8,15 +8,18 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 
+from applicants.models import Device
 from jobs.models import Job, Membership, Role, Telling
 from pipeline.domain.permissions import RULES, Action
 from pipeline.models import Application, ApplicationAssignee, JobFollower, ReviewNotice
 from tasks.enqueue import NewTask, enqueue_many
 
-# The type of the task, whose handler is `pipeline.notifications.reviewers`.
-TASK = "email.review"
+# The types of the tasks, whose handlers are in `pipeline.notifications.reviewers`: an email, and a
+# notification on devices.
+TASK, PUSH_TASK = "email.review", "devices.review"
 PRIORITY = 15
 MOST_NAMED = 50  # applications in one task; the others have tasks of their own
 
@@ -69,23 +72,37 @@ def note_once(seats: Iterable[tuple[UUID, datetime]], kind: ReviewNotice.Kind) -
 
 
 def tell(job: Job, news: News, application_ids: Collection[UUID]) -> int:
-    """Enqueue the emails about some applications; return how many.
+    """Enqueue the emails about some applications, and the notifications; return how many emails.
 
-    They go to an application's assignee, else to everyone who wants to be told at once. What is
+    They go to an application's assignee, else to everyone: emails to those who want to be told at
+    once, notifications to those who have switched them on and want to be told at all. What is
     overdue also goes to members who want alerts. Part of the caller's transaction.
     """
     team = read_tellings(job)
+    with_device = _read_users_with_device([member.user_id for member, _how in team])
     rows = ApplicationAssignee.objects.filter(application_id__in=application_ids)
     assignees = dict(rows.values_list("application_id", "user_id"))
-    told: dict[int, list[UUID]] = defaultdict(list)
+    told: dict[str, dict[int, list[UUID]]] = {TASK: defaultdict(list), PUSH_TASK: defaultdict(list)}
     for application_id in application_ids:
         reviewers = [each for each in team if each[0].user_id == assignees.get(application_id)]
         for member, how in team:
             is_reviewer = not reviewers or (member, how) in reviewers
-            is_told = is_reviewer and how == Telling.AT_ONCE
-            if is_told or (news is News.OVERDUE and _is_alerted(member, how, is_reviewer)):
-                told[member.id].append(application_id)
-    return sum(tell_member(each, job.id, news, ids) for each, ids in sorted(told.items()))
+            is_alerted = news is News.OVERDUE and _is_alerted(member, how, is_reviewer)
+            if is_alerted or (is_reviewer and how == Telling.AT_ONCE):
+                told[TASK][member.id].append(application_id)
+            is_wanted = is_alerted or (is_reviewer and how != Telling.NEVER)
+            if is_wanted and member.user_id in with_device:
+                told[PUSH_TASK][member.id].append(application_id)
+    for member_id, ids in sorted(told[PUSH_TASK].items()):
+        tell_member(member_id, job.id, news, ids, by=PUSH_TASK)
+    return sum(tell_member(each, job.id, news, ids) for each, ids in sorted(told[TASK].items()))
+
+
+def _read_users_with_device(user_ids: Collection[UUID]) -> set[UUID | None]:
+    """Return who has switched notifications on; no query on a site without a key for them."""
+    if not settings.VAPID_PRIVATE_KEY:
+        return set()
+    return set(Device.objects.filter(user_id__in=user_ids).values_list("user_id", flat=True))
 
 
 def _is_alerted(member: Membership, how: Telling, is_reviewer: bool) -> bool:
@@ -94,16 +111,21 @@ def _is_alerted(member: Membership, how: Telling, is_reviewer: bool) -> bool:
 
 
 def tell_member(
-    membership_id: int, job_id: UUID, news: News, application_ids: Sequence[UUID]
+    membership_id: int,
+    job_id: UUID,
+    news: News,
+    application_ids: Sequence[UUID],
+    *,
+    by: str = TASK,
 ) -> int:
-    """Enqueue the emails to one member about some applications; return how many.
+    """Enqueue the emails, or notifications, to a member about some applications; return how many.
 
     Part of the caller's transaction.
     """
     about = [str(each) for each in application_ids]
     common = {"membership": membership_id, "job_id": str(job_id), "news": news.value}
     tasks = [
-        NewTask(TASK, common | {"applications": about[n : n + MOST_NAMED]}, priority=PRIORITY)
+        NewTask(by, common | {"applications": about[n : n + MOST_NAMED]}, priority=PRIORITY)
         for n in range(0, len(about), MOST_NAMED)
     ]
     return len(enqueue_many(tasks)) if tasks else 0
@@ -112,7 +134,10 @@ def tell_member(
 def tell_colleague(member: Membership, application: Application, news: News) -> None:
     """Enqueue the email to a member who was assigned or mentioned, if they want it at once.
 
-    Part of the caller's transaction.
+    And the notification, if they have switched it on. Part of the caller's transaction.
     """
-    if read_telling(member, application.job_id) == Telling.AT_ONCE:
+    how = read_telling(member, application.job_id)
+    if how == Telling.AT_ONCE:
         tell_member(member.id, application.job_id, news, [application.id])
+    if how != Telling.NEVER and _read_users_with_device([member.user_id]):
+        tell_member(member.id, application.job_id, news, [application.id], by=PUSH_TASK)

@@ -17,7 +17,7 @@ from jobs.models import Job
 from jobs.review_clock import ReviewClock
 from pipeline.database.instants import snapshot
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.domain.states import EventType, Status
+from pipeline.domain.states import ActorKind, EventType, Status
 from pipeline.line.sql import APPLICATION, count_people_ahead
 from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
 from pipeline.selectors.ageing import ReviewAge
@@ -445,6 +445,21 @@ def my_current_offer(application_id: UUID) -> int | None:
         to_status=Status.PENDING_ACKNOWLEDGMENT,
     )
     return offers.order_by("-seq").values_list("seq", flat=True).first()
+
+
+def count_extensions(application: Application | ApplicationRow, by: ActorKind | None = None) -> int:
+    """Count how often the deadline of an application's open offer was extended, or by whom.
+
+    This takes two queries, or none if it was not.
+    """
+    if not application.deadline_extended:
+        return 0
+    extensions = Event.objects.filter(
+        application_id=application.id,
+        event=EventType.DEADLINE_EXTENDED,
+        seq__gt=my_current_offer(application.id) or 0,
+    )
+    return (extensions.filter(actor_kind=by) if by else extensions).count()
 
 
 def was_my_offer_passed(application_id: UUID, offer: int) -> bool:

@@ -26,12 +26,13 @@ from pipeline.selectors.applications import (
     read_queue,
 )
 from pipeline.selectors.jobs import (
+    FEWEST_SAMPLES,
+    MEDIAN_WAIT,
+    WEIGHED,
     WHOLE_JOB,
     RecentActivity,
-    RecentFacts,
     read_job,
     recent_activity,
-    recent_waits,
 )
 from pipeline.selectors.pages import Page
 from pipeline.selectors.review import DECISIONS_STAMP
@@ -40,6 +41,7 @@ from pipeline.wording.status import PromotionFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
 BOARD_MISSES_SPAN = timedelta(hours=24)
+WEEK, TREND_STEPS = timedelta(days=7), 7
 # How many people in line are searched for eligible ones when a page names who is next.
 LOOKED_AHEAD = 200
 
@@ -64,11 +66,11 @@ class Board:
     job: Job
     seats: Page[SeenApplication]
     waitlist: Page[SeenApplication]
-    recent: RecentFacts
     activity: RecentActivity
     facts: PromotionFacts
     # The first people who could be promoted, in order: at most one more than there are free seats.
     next_names: list[str]
+    trend: Trend | None  # of a job that is not closed, once it was opened
 
     @property
     def now(self) -> datetime:
@@ -91,15 +93,79 @@ def read_board(
     with snapshot():
         job = read_job(job_id)
         activity = recent_activity([job_id], BOARD_MISSES_SPAN)[job_id]
+        facts = _promotion_facts(job, activity, worker or read_decay_worker())
         return Board(
             job=job,
             seats=read_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
             waitlist=read_queue(job_id, after=waiting_after, limit=WAITING_SHOWN),
-            recent=recent_waits([job_id])[job_id],
             activity=activity,
-            facts=_promotion_facts(job, activity, worker or read_decay_worker()),
+            facts=facts,
             next_names=read_next_names(job_id, most=min(job.seats_free + 1, LOOKED_AHEAD)),
+            trend=read_trend(job, facts.now) if job.opened_at and not job.closed_at else None,
         )
+
+
+class Trend(NamedTuple):
+    """People who waited in a job's line, at equal steps from a time until now, and usual times.
+
+    The times are medians in seconds, None of too few people: from applying to the first offer, of
+    people who waited and had never missed; and in review, of the last on whom the company decided.
+    """
+
+    since: datetime
+    waiting: list[int]
+    wait_seconds: float | None
+    review_seconds: float | None
+
+
+# The state after the last event at each moment: `at` never decreases, so a binary search finds it.
+_TREND = f"""
+WITH RECURSIVE search AS (
+    SELECT moment.at AS as_of, 0::bigint AS low, %(seq)s::bigint AS high
+    FROM unnest(%(moments)s::timestamptz[]) moment (at)
+    UNION ALL
+    SELECT as_of, CASE WHEN later THEN low ELSE middle END,
+           CASE WHEN later THEN middle - 1 ELSE high END
+    FROM (
+        SELECT as_of, low, high, (low + high + 1) / 2 AS middle,
+               (SELECT at FROM pipeline_event
+                WHERE job_id = %(job)s AND seq = (search.low + search.high + 1) / 2) > as_of
+               AS later
+        FROM search WHERE low < high
+    ) step
+), waiting AS (
+    SELECT as_of, coalesce((event.data ->> 'waiting')::int, 0)
+                  - coalesce((event.data ->> 'unverified')::int, 0) AS people
+    FROM search LEFT JOIN pipeline_event event ON event.job_id = %(job)s AND event.seq = low
+    WHERE low >= high
+)
+SELECT (SELECT array_agg(people ORDER BY as_of) FROM waiting), {MEDIAN_WAIT}, (
+    SELECT percentile_cont(0.5) WITHIN GROUP (
+               ORDER BY extract(epoch FROM decided.at - seated.at)::float8)
+    FROM (
+        SELECT application_id, seq, at FROM pipeline_event
+        WHERE job_id = %(job)s AND event = 'REMOVED' AND from_status = 'ACTIVE'
+        ORDER BY at DESC LIMIT %(most)s
+    ) decided CROSS JOIN LATERAL (
+        SELECT at FROM pipeline_event
+        WHERE application_id = decided.application_id AND to_status = 'ACTIVE'
+          AND seq < decided.seq
+        ORDER BY seq DESC LIMIT 1
+    ) seated
+    HAVING count(*) >= %(fewest)s
+)
+FROM jobs_job job WHERE job.id = %(job)s
+"""  # noqa: S608  constants
+
+
+def read_trend(job: Job, now: datetime) -> Trend:
+    """Return how many people waited over the last week, or since the job was made; one query."""
+    since = max(job.created_at, now - WEEK)
+    moments = [since + (now - since) * step / TREND_STEPS for step in range(TREND_STEPS + 1)]
+    values: dict[str, Any] = {"job": job.id, "seq": job.seq, "moments": moments}
+    with connection.cursor() as cursor:
+        cursor.execute(_TREND, values | {"most": WEIGHED, "fewest": FEWEST_SAMPLES})
+        return Trend(since, *cursor.fetchone())
 
 
 # A page of people with a seat: first those who must acknowledge, by deadline; then the others,
@@ -326,9 +392,6 @@ def read_pipeline(job_id: UUID, *, limit: int) -> Pipeline:
 
 
 # Reads of a company's jobs with their key figures.
-
-
-WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from jobs.models import Membership
 from pipeline.domain.contests import CONTEST_WITHIN, CONTESTABLE, ContestReason
-from pipeline.domain.states import EventType, Status
+from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.line.clock import read_company_clock
 from pipeline.models import (
     Application,
@@ -29,10 +29,10 @@ from pipeline.models import (
     PendingDecision,
 )
 from pipeline.selectors.pages import Page
-from pipeline.wording.events import CONTEST_REASON_WORDS
+from pipeline.wording.events import CONTEST_REASON_WORDS, DECISION_WORDS
 
-# Decisions of a job that its pages show.
-MOST_SHOWN = 10
+# Decisions of a job that its pages show, and that the list of them shows.
+MOST_SHOWN, MOST_LISTED = 10, 200
 # Those that are open, and for ten minutes those that were refused for a person.
 _SHOWN = """
     job_id = %(job)s AND (finished_at IS NULL OR refused > 0 AND undone_by IS NULL
@@ -48,18 +48,23 @@ coalesce((SELECT string_agg(id::text || (finished_at IS NULL)::text, ' ' ORDER B
 _OPEN = "FILTER (WHERE item.state IN ('WAITING', 'DECIDING'))"
 _REFUSED = "FILTER (WHERE item.state = 'REFUSED')"
 _DECISIONS = f"""
-SELECT decision.id, decision.outcome, decision.due_at, decision.finished_at,
+SELECT decision.id, decision.outcome, coalesce(decision.close_job, false), decision.due_at,
+       decision.finished_at,
        coalesce(decider.email, ''),
        coalesce((array_agg(person.name ORDER BY item.number) {_OPEN})[:3], '{{}}'),
        coalesce((array_agg(person.name ORDER BY item.number) {_REFUSED})[:3], '{{}}'),
-       count(*) {_OPEN}, count(*) {_REFUSED}, count(*), statement_timestamp()
+       count(*) {_OPEN}, count(*) {_REFUSED}, count(*),
+       count(*) FILTER (WHERE item.state IN ('WAITING', 'DECIDING')
+                        AND person.status IN ('ACTIVE', 'PENDING_ACKNOWLEDGMENT')),
+       statement_timestamp()
 FROM (SELECT * FROM pipeline_pendingdecision
       WHERE {_SHOWN}
-      ORDER BY (finished_at IS NULL) DESC, created_at DESC, id LIMIT {MOST_SHOWN}) decision
+      ORDER BY (finished_at IS NULL) DESC, created_at DESC, id LIMIT %(most)s) decision
 JOIN pipeline_decisionitem item ON item.decision_id = decision.id
 JOIN pipeline_application person ON person.id = item.application_id
 LEFT JOIN jobs_user decider ON decider.id = decision.decided_by
-GROUP BY decision.id, decision.outcome, decision.due_at, decision.finished_at, decider.email
+GROUP BY decision.id, decision.outcome, decision.close_job, decision.due_at,
+         decision.finished_at, decider.email
 ORDER BY decision.due_at, decision.id
 """  # noqa: S608  constants of this module
 
@@ -70,6 +75,7 @@ class ShownPendingDecision:
 
     id: UUID
     outcome: str
+    closes_job: bool  # if it fills the last position
     due_at: datetime
     finished_at: datetime | None
     decided_by: str
@@ -78,6 +84,7 @@ class ShownPendingDecision:
     waiting: int
     refused: int
     total: int
+    seats: int  # of the people for whom it waits: as many become free
     now: datetime
 
     @property
@@ -86,21 +93,41 @@ class ShownPendingDecision:
         return self.finished_at is None
 
 
-def shown_pending_decisions(job_id: UUID) -> list[ShownPendingDecision]:
+def shown_pending_decisions(job_id: UUID, *, most: int = MOST_SHOWN) -> list[ShownPendingDecision]:
     """Return the decisions that a job's pages show, latest due last, in one query.
 
     If there are many, the open ones come first, then the latest.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_DECISIONS, {"job": job_id})
+        cursor.execute(_DECISIONS, {"job": job_id, "most": most})
         return [ShownPendingDecision(*row) for row in cursor.fetchall()]
 
 
-def pending_application_ids(job_id: UUID) -> set[UUID]:
-    """Return the applications to a job on which a decision is pending, in one query."""
-    items = DecisionItem.objects.filter(decision__job_id=job_id, decision__finished_at=None)
-    waiting = items.filter(state__in=["WAITING", "DECIDING"])
-    return set(waiting.values_list("application_id", flat=True))
+class AwaitedDecision(NamedTuple):
+    """Decision on an application that has not taken effect: its id, outcome and time."""
+
+    id: UUID
+    outcome: str
+    due_at: datetime
+
+    @property
+    def verb(self) -> str:
+        """Return what it does to the person: Reject."""
+        return DECISION_WORDS[Outcome(self.outcome)].verb
+
+
+def read_awaited_decisions(
+    *, job_id: UUID | None = None, application_ids: Collection[UUID] | None = None
+) -> dict[UUID, AwaitedDecision]:
+    """Return the applications to a job, or some, on which a decision is pending, in one query."""
+    items = DecisionItem.objects.filter(state__in=["WAITING", "DECIDING"])
+    if job_id:
+        items = items.filter(decision__job_id=job_id, decision__finished_at=None)
+    if application_ids is not None:
+        items = items.filter(application_id__in=application_ids)
+    about = ("decision_id", "decision__outcome", "decision__due_at")
+    rows = items.values_list("application_id", *about)
+    return {application_id: AwaitedDecision(*row) for application_id, *row in rows}
 
 
 def read_pending_decision(decision_id: UUID) -> PendingDecision | None:

@@ -60,7 +60,11 @@ def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     """Return a page that reads nothing, since the database may be down."""
     body = render_to_string(
         "errors/plain.html",
-        {"kind": kind, "request_id": getattr(request, "request_id", "")},
+        {
+            "kind": kind,
+            "is_about_files": kind is problem_types.FILES_AWAY,
+            "request_id": getattr(request, "request_id", ""),
+        },
     )
     return HttpResponse(body, status=kind.status, headers=problems.build_headers(kind))
 

@@ -8,18 +8,19 @@ one needs no database.
 from __future__ import annotations
 
 import hmac
+import os
 import struct
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import cache, cached_property
 from hashlib import sha256
-from io import BytesIO
+from typing import IO, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
-from django.core.files.uploadhandler import FileUploadHandler, MemoryFileUploadHandler
+from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from pipeline.web.asgi_types import Message, find_header
@@ -28,7 +29,8 @@ from pipeline.web.asgi_types import Message, find_header
 HEADER, FIELD = "Place-Token", "place_in_line"
 # How long a token is valid. Each further refusal gives another one.
 LIFE_SECONDS = 180
-# A longer application gets no token: it would have to be kept until it can be refused.
+# A longer application gets no token: it would have to be kept until it can be refused. Only the
+# form of a page can be longer, by its files: it is on disk, and of it only the fields are read.
 MOST_BYTES = 65_536
 
 _CONTENT = struct.Struct(">QI")  # arrival in nanoseconds, expiry in seconds, both since 1970
@@ -36,25 +38,45 @@ _MAC_BYTES = 18
 _LENGTH = (_CONTENT.size + _MAC_BYTES) // 3 * 4  # in base64, without padding
 _PURPOSE = b"pipeline.server.places"
 _TOKEN = f"&{FIELD}=".encode()
+_TOKEN_PART = f'name="{FIELD}"'.encode()
 _FORM = b"application/x-www-form-urlencoded"
 _PARTS = b"multipart/form-data"
 _MOST_FIELDS = 200
 
 
-class Attempt:
-    """A request that joins a job's line, as it was sent: what its token is bound to."""
+class ChosenFile(NamedTuple):
+    """File that a form was sent with: the name of its field, and its own."""
 
-    def __init__(self, scope: Message, job_id: UUID, credential: bytes, content: bytes) -> None:
+    field: str
+    name: str
+
+
+class Attempt:
+    """A request that joins a job's line, as it was sent: what its token is bound to.
+
+    Of a form in parts, that is its fields: a page cannot send a file again, so its person chooses
+    the file once more.
+    """
+
+    def __init__(self, scope: Message, job_id: UUID, credential: bytes, body: IO[bytes]) -> None:
         self._scope = scope
+        self._body = body
+        content = body.read(MOST_BYTES)
+        body.seek(0)
         token = find_header(scope, HEADER.lower().encode())
-        if not scope["path"].startswith("/api/"):
+        self._is_form = not scope["path"].startswith("/api/")
+        if self._is_form:
             content, _, token = (
                 content.rpartition(_TOKEN) if _TOKEN in content else (content, b"", b"")
             )
         self._content = content
-        self._token = token
         self._sender = job_id.bytes + sha256(credential).digest()
-        self.id = self._id_with(content)
+        if self._is_multipart and _TOKEN_PART in content:
+            token = self._parts.token
+            self.id = self._next_id()
+        else:
+            self.id = self._id_with(content)
+        self._token = token
 
     def place(self) -> int | None:
         """Return when the first attempt came, in nanoseconds since 1970, by a valid token."""
@@ -66,18 +88,22 @@ class Attempt:
         mac = _mac(_key(settings.SECRET_KEY), content, self._next_id())
         return urlsafe_b64encode(content + mac).decode()
 
+    def read_parts(self) -> None:
+        """Read a long form. Anything else is read at once when it is needed."""
+        if self._is_multipart:
+            _ = self._parts
+
     def kept_fields(self) -> list[tuple[str, str]] | None:
         """Return a page's form, to send it again; None if it is none, or perhaps of another site.
 
-        A browser sends the same fields as the same bytes again. A form with a file is not kept: a
-        page cannot send a file again. With JavaScript, forms hold only the ids of uploaded files.
+        A browser sends the same fields as the same bytes again.
         """
         scope = self._scope
         own = b"%b://%b" % (scope["scheme"].encode(), find_header(scope, b"host"))
-        if scope["path"].startswith("/api/") or find_header(scope, b"origin") != own:
+        if not self._is_form or find_header(scope, b"origin") != own:
             return None
         if self._is_multipart:
-            return self._fields_of_parts
+            return self._parts.fields
         if not find_header(scope, b"content-type").startswith(_FORM):
             return None
         text = self._content.decode("utf-8", "replace")
@@ -86,34 +112,75 @@ class Attempt:
         except ValueError:
             return None
 
+    def chosen_files(self) -> list[ChosenFile]:
+        """Return the files of a form, which its person has to choose again."""
+        return self._parts.files if self._is_multipart else []
+
     def _id_with(self, content: bytes) -> bytes:
         return self._sender + sha256(content).digest()
 
     def _next_id(self) -> bytes:
-        """Return the id of the next attempt: a waiting page sends fields, not parts."""
-        if self._is_multipart and (fields := self._fields_of_parts) is not None:
+        """Return the id of the next attempt: a waiting page sends fields, perhaps not in parts."""
+        if self._is_multipart and (fields := self._parts.fields) is not None:
             return self._id_with(_encode_as_browser(fields))
         return self.id
 
     @property
     def _is_multipart(self) -> bool:
-        return find_header(self._scope, b"content-type").startswith(_PARTS)
+        return self._is_form and is_multipart(self._scope)
 
     @cached_property
-    def _fields_of_parts(self) -> list[tuple[str, str]] | None:
-        """Return the fields of a form in parts; None if it has a file or too many fields."""
+    def _parts(self) -> _Parts:
         about = {
             "CONTENT_TYPE": find_header(self._scope, b"content-type").decode("latin1"),
-            "CONTENT_LENGTH": len(self._content),
+            "CONTENT_LENGTH": self._body.seek(0, os.SEEK_END),
         }
-        if self._content.count(b"name=") > _MOST_FIELDS:
-            return None
+        self._body.seek(0)
+        names = _FileNames()
         try:
-            handlers: list[FileUploadHandler] = [MemoryFileUploadHandler()]
-            fields, files = MultiPartParser(about, BytesIO(self._content), handlers).parse()
+            body: Any = self._body
+            given, _ = MultiPartParser(about, body, [names]).parse()
         except (MultiPartParserError, SuspiciousOperation):
-            return None
-        return None if files else [(name, each) for name, all_ in fields.lists() for each in all_]
+            return _Parts(None, [], b"")
+        finally:
+            self._body.seek(0)
+        fields = [(name, each) for name, all_ in given.lists() for each in all_]
+        tokens = [value.encode() for name, value in fields if name == FIELD]
+        fields = [each for each in fields if each[0] != FIELD]
+        if len(fields) > _MOST_FIELDS or len(names.found) > _MOST_FIELDS:
+            return _Parts(None, [], b"")
+        return _Parts(fields, names.found, tokens[0] if len(tokens) == 1 else b"")
+
+
+class _Parts(NamedTuple):
+    """Fields of a form in parts, None if there are too many; its files; and its token."""
+
+    fields: list[tuple[str, str]] | None
+    files: list[ChosenFile]
+    token: bytes
+
+
+class _FileNames(FileUploadHandler):
+    """Names of a form's files, whose bytes are passed over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[ChosenFile] = []
+
+    def new_file(self, field_name: str, file_name: str, *_: Any, **__: Any) -> None:
+        self.found.append(ChosenFile(field_name, file_name))
+        raise SkipFile
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Keep nothing."""
+
+    def file_complete(self, file_size: int) -> None:
+        """Keep nothing."""
+
+
+def is_multipart(scope: Message) -> bool:
+    """Tell whether a request is a form in parts, as all with a field for files are."""
+    return find_header(scope, b"content-type").startswith(_PARTS)
 
 
 def _encode_as_browser(fields: list[tuple[str, str]]) -> bytes:

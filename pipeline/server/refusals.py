@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from csp.utils import build_policy
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -20,6 +21,7 @@ from pipeline.api import problem_types, problems
 from pipeline.api.problem_types import MALFORMED_REQUEST, UNAVAILABLE, ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.server.clients import Application
+from pipeline.server.places import ChosenFile
 from pipeline.web.asgi_types import Message, Receive, Send, find_header
 from pipeline.web.middleware import sane_request_id, transport_security
 from pipeline.web.refusal_log import refusal_log
@@ -63,6 +65,7 @@ class WaitingPage(NamedTuple):
     """Page that keeps a form which the site is too full to take, and sends it again."""
 
     fields: Sequence[tuple[str, str]]
+    files: Sequence[ChosenFile]  # to be chosen again
     ahead: int  # about how many people came before
     seconds: int  # until it is sent again
 
@@ -77,7 +80,9 @@ async def send_waiting_page(scope: Message, send: Send, page: WaitingPage, calle
             page.ahead,
         ) % {"count": f"{page.ahead:,}"}
     fields = format_html_join("", '<input type="hidden" name="{}" value="{}">', page.fields)
-    before, between, after, end = _waiting_page()
+    if page.files:
+        fields += _file_inputs(page.files)
+    before, between, after, end = _waiting_page(has_files=bool(page.files))
     text = f"{before}{escape(ahead)}{between}{page.seconds}{after}{fields}{end}"
     headers = {
         "Content-Type": "text/html; charset=utf-8",
@@ -86,6 +91,22 @@ async def send_waiting_page(scope: Message, send: Send, page: WaitingPage, calle
         "Retry-After": str(page.seconds),
     }
     await _end_with(scope, send, UNAVAILABLE.status, headers, text.encode(), caller)
+
+
+def _file_inputs(files: Sequence[ChosenFile]) -> SafeString:
+    """Return an input for each field that had files, named by them."""
+    names: dict[str, list[str]] = {}
+    for file in files:
+        names.setdefault(file.field, []).append(file.name)
+    label = _("Choose again: %(names)s")
+    return format_html_join(
+        "",
+        '<label class="field">{} <input type="file" name="{}" required{}></label>',
+        (
+            (label % {"names": ", ".join(each)}, field, mark_safe(" multiple" * (len(each) > 1)))  # noqa: S308 -- a constant
+            for field, each in names.items()
+        ),
+    )
 
 
 async def _end_with(
@@ -120,10 +141,10 @@ def _page(kind: ProblemType) -> bytes:
 
 
 @cache
-def _waiting_page() -> list[str]:
+def _waiting_page(*, has_files: bool) -> list[str]:
     """Return the parts of the page between its number of people, its seconds and its fields."""
     parts = dict.fromkeys(("ahead", "seconds", "fields"), _GAP)
-    return render_to_string("errors/waiting.html", parts).split(_GAP)
+    return render_to_string("errors/waiting.html", parts | {"has_files": has_files}).split(_GAP)
 
 
 # Forms of requests that HTTP allows, but which a proxy could understand in another way. h11 has

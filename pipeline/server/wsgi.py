@@ -20,7 +20,7 @@ from django.conf import settings
 from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
 from pipeline.line.arrivals import Arrival, thread_of_arrival
 from pipeline.server.clients import Client, Clients, find_credential
-from pipeline.server.places import FIELD, MOST_BYTES, Attempt
+from pipeline.server.places import FIELD, MOST_BYTES, Attempt, is_multipart
 from pipeline.server.places import HEADER as PLACE_TOKEN
 from pipeline.server.refusals import (
     OVERLOADED,
@@ -39,6 +39,7 @@ from pipeline.server.request_body import (
     TooLong,
     TooSlow,
     declared_length,
+    may_have_files,
 )
 from pipeline.server.requests import (
     NoThread,
@@ -214,6 +215,7 @@ class _Received:
     content: IO[bytes]
     receive: Receive
     send: Send
+    is_kept: bool  # its body may be read once more after the application
 
     @property
     def caller(self) -> str:
@@ -244,15 +246,16 @@ class WSGIAdapter:
             if not client.is_known and not scope["path"].startswith("/api/"):
                 self._pages.count(client.name, asyncio.get_running_loop().time())
             job_id = joined_job(scope)
-            gets_place = job_id is not None and declared_length(scope) <= MOST_BYTES
+            is_long = declared_length(scope) > MOST_BYTES
+            is_kept = job_id is not None and may_have_files(scope) and is_multipart(scope)
+            gets_place = is_kept or (job_id is not None and not is_long)
             admitted = self._queue.admitted(client.name, is_read_first=gets_place)
             with admitted, Body(scope, self._room, client) as body:
                 content = await body.receive(receive)
-                request = _Received(scope, client, body, content, receive, send)
+                request = _Received(scope, client, body, content, receive, send, is_kept)
                 if job_id is not None and gets_place:
-                    credential = find_credential(scope)
-                    attempt = Attempt(scope, job_id, credential, content.read())
-                    content.seek(0)
+                    make = partial(Attempt, scope, job_id, find_credential(scope), content)
+                    attempt = await asyncio.to_thread(make) if is_long else make()
                     await self._join(request, job_id, attempt)
                 else:
                     with expected_at_job(scope, job_id) as arrival:
@@ -283,12 +286,14 @@ class WSGIAdapter:
         except (Overloaded, NoThread):
             if arrival is None:
                 raise
+            await asyncio.to_thread(attempt.read_parts)
             await self._ask_to_wait(request, attempt, arrival)
             return
         finally:
             if place is not None:
                 self._retrying.discard(attempt.id)
         if arrival is not None and answer.status == UNAVAILABLE.status:
+            await asyncio.to_thread(attempt.read_parts)
             if attempt.kept_fields() is not None:
                 await self._ask_to_wait(request, attempt, arrival)
                 return
@@ -302,7 +307,10 @@ class WSGIAdapter:
         fields = attempt.kept_fields()
         if fields is not None:
             ahead = wait.ahead * max(1, len(arrival.of.peers.open_rows()))
-            page = WaitingPage([*fields, (FIELD, token)], ahead, wait.seconds)
+            files, kept = attempt.chosen_files(), (FIELD, token)
+            # In parts, it is first: only the beginning of a long form is searched for it.
+            fields = [kept, *fields] if files else [*fields, kept]
+            page = WaitingPage(fields, files, ahead, wait.seconds)
             await send_waiting_page(request.scope, request.send, page, request.caller)
             return
         headers = {PLACE_TOKEN: token, "Retry-After": str(wait.seconds)}
@@ -332,7 +340,8 @@ class WSGIAdapter:
             raise
         finally:
             self._queue.end(client.name, is_heavy=is_heavy, arrival=arrival)
-            body.close()  # its room is freed before the client reads the response
+            if not request.is_kept:
+                body.close()  # its room is freed before the client reads the response
         self._clients.note_client(client, request.scope, environ)
         return answer, rest
 

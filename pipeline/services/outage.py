@@ -8,13 +8,13 @@ from uuid import UUID
 
 import psycopg
 from django.db import OperationalError, connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from jobs.quiet_hours import counted_time
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
-from pipeline.domain.states import Status
-from pipeline.models import Application, Heartbeat
+from pipeline.domain.states import ActorKind, EventType, Status
+from pipeline.models import Application, Event, Heartbeat
 from pipeline.services.turns import extend_deadline
 
 logger = logging.getLogger(__name__)
@@ -75,8 +75,8 @@ def extend_offers() -> int:
     passed in the meantime stays missed: nobody can become active on it after its deadline. While
     the web servers are down, nobody can confirm either, but we do not know for how long: an offer
     whose deadline is near is extended by one window. Each offer is extended once and by one window
-    at most. Offers of a job whose lock is held are skipped; the next call tries them again. Must
-    not be called inside a transaction.
+    at most, besides what the company gives. Offers of a job whose lock is held are skipped; the
+    next call tries them again. Must not be called inside a transaction.
     """
     outage, locked = watch(), set[UUID]()
     extended = _extend_all(WORKERS, *outage, locked) if outage else 0
@@ -96,12 +96,21 @@ def extend_offers() -> int:
 
 
 def _open_offers() -> QuerySet[Application]:
-    """Return the open offers that were not extended yet, by deadline, with their jobs and people.
+    """Return the open offers that the system has not extended yet, with their jobs and people.
 
-    Sandboxes are left out, because they have their own time.
+    They are in the order of their deadlines. Sandboxes are left out, because they have their own
+    time.
     """
+    given_back = Event.objects.filter(
+        application_id=OuterRef("id"),
+        event=EventType.DEADLINE_EXTENDED,
+        actor_kind=ActorKind.SYSTEM,
+        at__gte=OuterRef("promoted_at"),
+    )
     offers = Application.objects.filter(
-        status=Status.PENDING_ACKNOWLEDGMENT, deadline_extended=False, job__is_test=False
+        Q(deadline_extended=False) | ~Exists(given_back),
+        status=Status.PENDING_ACKNOWLEDGMENT,
+        job__is_test=False,
     )
     return offers.select_related("job", "applicant").order_by("acknowledge_by")
 

@@ -5,16 +5,29 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from jobs.models import JobStatus
 from jobs.quiet_hours import compute_deadline
 from pipeline.domain.errors import (
     AcknowledgmentExpired,
     IllegalMove,
     NotDeferrable,
+    NotExtendable,
     NotPassable,
     NotPreacceptable,
 )
-from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, EventType, Move, Status
+from pipeline.domain.states import (
+    ACCEPT_WITHIN,
+    DEFER_WITHIN,
+    EXTEND_WITHIN,
+    MOST_EXTENSIONS,
+    Actor,
+    ActorKind,
+    EventType,
+    Move,
+    Status,
+)
 from pipeline.domain.verbs import WISHED, status_after
 from pipeline.line.admission import offer_free_seat, pass_offered_seat
 from pipeline.line.lock import line_transaction, lock_job_of
@@ -24,6 +37,7 @@ from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
 from pipeline.models import Application, Event
+from pipeline.selectors.applications import count_extensions
 
 
 @line_transaction
@@ -47,7 +61,8 @@ def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
     return application
 
 
-# Extension of a deadline after we, not the applicant, used up the time.
+# Extension of a deadline: by the system, after we, not the applicant, used up the time, and by the
+# company, which gives more.
 
 
 @line_transaction
@@ -59,9 +74,9 @@ def extend_deadline(
     In quiet hours these seconds do not run either.
 
     For the system only, after an outage of ours or an email that could not be sent. Raises
-    AcknowledgmentExpired if the deadline has passed; IllegalMove if no seat is on offer, this offer
-    was extended before or the job has closed; ValueError if `seconds` is out of range. With
-    `lock_ms`, it waits no longer than that for a lock before it raises OperationalError.
+    AcknowledgmentExpired if the deadline has passed; IllegalMove if no seat is on offer, the system
+    has extended this offer before or the job has closed; ValueError if `seconds` is out of range.
+    With `lock_ms`, it waits no longer than that for a lock before it raises OperationalError.
     """
     job = lock_job_of(application_id, lock_ms=lock_ms)
     if not 0 < seconds <= job.policy.acknowledgment_window_seconds:
@@ -71,11 +86,48 @@ def extend_deadline(
     if has_just_missed(application):
         raise AcknowledgmentExpired
     deadline = application.acknowledge_by
-    if deadline is None or application.deadline_extended or job.status is JobStatus.CLOSED:
+    if deadline is None or job.status is JobStatus.CLOSED:
+        raise IllegalMove(status=application.status, move=Move.EXTEND)
+    if count_extensions(application, ActorKind.SYSTEM):
         raise IllegalMove(status=application.status, move=Move.EXTEND)
     quiet = job.quiet_hours_of(application)
     application.acknowledge_by = compute_deadline(deadline, timedelta(seconds=seconds), quiet)
     make_move(job, application, Move.EXTEND)
+    write(job, commit=True)
+    return application
+
+
+@line_transaction
+def extend_offer(*, application_id: UUID, acknowledge_by: datetime, actor: Actor) -> Application:
+    """Give a person until a later time to confirm the offered seat.
+
+    The people behind wait for the seat until then, so the time is bounded, and so is how often: the
+    log keeps every extension, and the public facts of the job count them. Repeating it is harmless.
+    Raises AcknowledgmentExpired if the deadline has passed (the miss is then settled);
+    NotExtendable if the time is before the deadline or more than EXTEND_WITHIN away, or the company
+    has extended this offer MOST_EXTENSIONS times; IllegalMove if no seat is on offer or the job has
+    closed; ApplicationNotFound.
+    """
+    job = lock_job_of(application_id)
+    settle_due(job)
+    application = job.application(application_id)
+    if has_just_missed(application):
+        raise AcknowledgmentExpired
+    deadline = application.acknowledge_by
+    if deadline is None or job.status is JobStatus.CLOSED:
+        raise IllegalMove(status=application.status, move=Move.EXTEND)
+    if acknowledge_by == deadline:
+        return application
+    if acknowledge_by < deadline:
+        raise NotExtendable(why=_("Choose a time after the deadline. It can only be extended."))
+    if acknowledge_by > job.now + EXTEND_WITHIN:
+        within = EXTEND_WITHIN.days
+        raise NotExtendable(why=_("Choose a time in the next %(days)s days.") % {"days": within})
+    if count_extensions(application, ActorKind.COMPANY) >= MOST_EXTENSIONS:
+        why = _("You have already extended this offer %(most)s times, which is the limit.")
+        raise NotExtendable(why=why % {"most": MOST_EXTENSIONS})
+    application.acknowledge_by = acknowledge_by
+    make_move(job, application, Move.EXTEND, actor=actor)
     write(job, commit=True)
     return application
 

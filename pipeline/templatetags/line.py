@@ -22,6 +22,7 @@ from pipeline.wording.english import (
     strip_reordering,
 )
 from pipeline.wording.events import STATUS_WORDS, label_status
+from pipeline.wording.status import describe_seats
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
@@ -31,6 +32,7 @@ register.filter("duration", short_duration)
 register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
 register.filter("in_words", label_status)
+register.filter("seats_in_words", describe_seats)
 
 
 @register.filter(name="bdi")
@@ -77,6 +79,17 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
         tag_time_in_full(since),
         SafeString("" if ahead else " data-relative data-lasting"),
         span.removesuffix(" ago").replace("now", "a moment"),
+    )
+
+
+@register.simple_tag(name="waited")
+def tag_waited(since: datetime, now: datetime) -> SafeString:
+    """Return how long somebody has waited, in its largest unit: 8 d. Its beginning is on hover."""
+    return format_html(
+        '<time datetime="{}" title="since {}" data-waited>{}</time>',
+        since.isoformat(),
+        tag_time_in_full(since),
+        "\xa0".join(short_duration(now - since).split()[:2]),
     )
 
 
@@ -142,6 +155,12 @@ def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
 def tag_of(values: Mapping[Any, Any], key: Any) -> Any:
     """Return the value of a key, or nothing."""
     return values.get(key, "")
+
+
+@register.filter(name="colon")
+def tag_colon(label: object) -> str:
+    """Return the colon between a label and what follows; nothing after a question."""
+    return "" if str(label).endswith(("?", "!", ".", ":")) else ":"
 
 
 @register.filter(name="number_of_errors")

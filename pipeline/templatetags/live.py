@@ -64,7 +64,5 @@ def live_state() -> SafeString:
     """Return the note on live updates, or without JavaScript the page's time."""
     now = timezone.localtime()
     return format_html(
-        '<span class="live" id="live-state" role="status" data-state="still">'
-        "As of {}. Reload for news.</span>",
-        f"{now:%H:%M}",
+        '<span class="live" id="live-state" data-state="still">As of {}</span>', f"{now:%H:%M}"
     )

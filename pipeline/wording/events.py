@@ -135,7 +135,7 @@ class Loggable(Protocol):
 
 
 STATUS_WORDS: dict[str, StatusWords] = {
-    Status.WAITLIST: StatusWords("Waiting", "wait"),
+    Status.WAITLIST: StatusWords("Waiting"),
     Status.PENDING_ACKNOWLEDGMENT: StatusWords("Must confirm", "warn"),
     Status.ACTIVE: StatusWords("In review", "good"),
     Outcome.WITHDRAWN: StatusWords("Withdrawn"),

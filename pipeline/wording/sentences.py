@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
+from django.utils.translation import gettext
+
 from pipeline.domain.contests import ANSWER, ANSWER_BY
 from pipeline.domain.events import OPENS_AND_CLOSES, What
 from pipeline.domain.place import TIMED_WISHES, WISHES
@@ -114,7 +116,7 @@ def compose(
     for what in (*_kinds_of_sentence(event, cause), None):
         template = SENTENCES.get((kind, what))
         if template:
-            return template.format_map(words | facts)
+            return gettext(template).format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))
 
 

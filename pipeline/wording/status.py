@@ -327,6 +327,27 @@ _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., Promotion
 ]
 
 
+class _SeatCounts(Protocol):
+    status: str
+    active_count: int
+    pending_count: int
+
+    @property
+    def seats_free(self) -> int: ...
+
+
+def describe_seats(job: _SeatCounts) -> str:
+    """Say how many seats of a job are used for what: 3 in review, 1 offered, 2 free."""
+    free = 0 if job.status == "CLOSED" else job.seats_free
+    counts = [
+        (_("%(number)s in review"), job.active_count),
+        (_("%(number)s offered"), job.pending_count),
+        (_("%(number)s free"), free),
+    ]
+    used = [words % {"number": f"{number:,}"} for words, number in counts if number]
+    return ", ".join(used) or _("nobody in review")
+
+
 # Reason why nobody is being promoted before the order of a line is drawn by lot. Pure.
 
 

@@ -7,10 +7,10 @@
 // waits.
 import { attempt } from "./attempt.js";
 import { moveFrom, shownIn } from "./line_moves.js";
-import { morphKeepingFocus } from "./morph.js";
 import { takeSlot } from "./stream_slots.js";
 import { setTitle } from "./tab.js";
-import { compareServerTime, isForeignZone, showTimesHere } from "./times.js";
+import { clockTime, compareServerTime, isForeignZone, serverNow, showTimesHere } from "./times.js";
+import { showMoving } from "./transitions.js";
 import { say } from "./voice.js";
 
 const POLL_SECONDS = 30;
@@ -22,14 +22,17 @@ const HIDDEN_MS = 15_000; // a tab that nobody sees keeps no connection for long
 const UNSEEN_MS = 60_000, LONGEST_UNSEEN_MS = 300_000; // looks of such a tab, if its title tells news
 const STEADY_MS = 10_000; // a stream that lasted this long was a good one
 
+// What the page says of itself: that it is live, or as of when it is; and what keeps it from more.
+const asOf = (moment) => `As of ${clockTime(moment)}`;
 const WORDS = {
-  live: "Live",
-  poll: (seconds) => `Updates every ${seconds} s`,
-  away: "Reconnecting…",
-  broken: "This page could not update itself.",
-  over: "This page has changed for you.",
+  live: () => "Live",
+  poll: asOf,
+  away: (moment) => `${asOf(moment)}. Reconnecting…`,
+  broken: (moment) => `${asOf(moment)}. This page could not update itself.`,
+  over: () => "This page has changed for you.",
 };
 const RELOADED = ["broken", "over"]; // what a reload may mend
+const SPOKEN = ["away", ...RELOADED];
 
 class LiveRegion {
   constructor(region, state) {
@@ -38,6 +41,7 @@ class LiveRegion {
     this.tag = region.dataset.tag;
     this.title = this.titleNow();
     this.news = this.newsNow();
+    this.shownAt = serverNow();
     this.unseenLooks = 0;
     this.address = region.dataset.stream;
     this.failures = 0; // of fetching, in a row
@@ -107,7 +111,7 @@ class LiveRegion {
   }
 
   // What the server answered; gives how long to wait now.
-  take({ answer, html }) {
+  async take({ answer, html }) {
     if (answer.status >= 500 || answer.status === 429) return this.missed();
     if (answer.status !== 200 && answer.status !== 304) return this.end();
     this.failures = 0;
@@ -115,14 +119,16 @@ class LiveRegion {
     if (answer.status === 200) {
       const picture = () => this.region.querySelector(".line-picture");
       const before = attempt(() => shownIn(picture()));
-      morphKeepingFocus(this.region, html);
+      await showMoving(this.region, html);
       this.tag = answer.headers.get("ETag"); // not before: what was not shown is asked for again
       attempt(() => moveFrom(before, picture()));
       attempt(showTimesHere);
       attempt(() => this.retitle());
       attempt(() => this.tell());
+      document.dispatchEvent(new Event("region-changed"));
     }
     this.faults = 0;
+    this.shownAt = serverNow();
     this.listen();
     const over = [...this.region.querySelectorAll("count-down")].some((one) => one.over);
     return over ? Math.min(this.pause(), this.growing((this.checks = (this.checks ?? 0) + 1)))
@@ -262,11 +268,12 @@ class LiveRegion {
     if (!this.state) return;
     if (!this.seconds() && !this.over) return void (this.state.hidden = true);
     const name = this.over ? "over" : this.faults ? "broken" : this.failures ? "away" : this.opened ? "live" : "poll";
-    const words = name === "poll" ? WORDS.poll(this.seconds()) : WORDS[name];
-    if (this.state.dataset.state === name && this.state.textContent.startsWith(words)) return;
+    const words = WORDS[name](this.shownAt), before = this.state.dataset.state;
+    if (before === name && this.state.textContent.startsWith(words)) return;
     if (name === "poll" && this.stream && !this.looked) return; // it may open yet
     this.state.dataset.state = name;
     this.state.textContent = words;
+    if (before !== name && (SPOKEN.includes(name) || SPOKEN.includes(before))) say(words);
     if (RELOADED.includes(name)) this.state.append(" ", this.reload());
   }
 

@@ -33,7 +33,8 @@ const holdsEdits = (node) =>
   (node.matches("form") ? isEdited(node) : [...node.querySelectorAll("form")].some(isEdited));
 
 function morphAttributes(old, fresh) {
-  const own = old.matches("details, dialog") ? ["open"] : []; // the reader's, not the server's
+  // What is the reader's, or the browser's, not the server's.
+  const own = old.matches("details, dialog") ? ["open"] : old.matches(".needs-js") ? ["hidden"] : [];
   for (const { name } of [...old.attributes])
     if (!fresh.hasAttribute(name) && !own.includes(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes)
@@ -100,14 +101,10 @@ function sameControl(region, row, focused) {
 
 // The same, keeping the focus: where its place is gone, on the same link of the same row in another
 // list, else at the region, not at the page's top.
-export function morphKeepingFocus(region, html) {
-  const fresh = document.createElement("template");
-  fresh.innerHTML = html;
+export function morphKeepingFocus(region, fresh) {
   const focused = region.contains(document.activeElement) ? document.activeElement : null;
   const row = focused?.closest("[data-key]")?.dataset.key;
-  const under = rowUnderPointer(region);
-  morph(region, fresh.content);
-  if (under !== rowUnderPointer(region)) shifted = { at: performance.now(), ...pointer };
+  morph(region, fresh);
   if (!focused || document.activeElement === focused) return;
   const next = focused.isConnected ? focused : sameControl(region, row, focused);
   if (!next) region.tabIndex = -1;
@@ -119,10 +116,15 @@ export function morphKeepingFocus(region, html) {
 const SHIELD_MS = 600, ON_PURPOSE_PX = 12;
 let pointer = { x: -1, y: -1 }, shifted = null;
 
-const rowUnderPointer = (region) => {
+export const rowUnderPointer = (region) => {
   const row = document.elementFromPoint(pointer.x, pointer.y)?.closest("[data-key]");
   return row && region.contains(row) ? row.dataset.key : null;
 };
+
+// To be called with the row that was there before.
+export function shieldFrom(region, before) {
+  if (before !== rowUnderPointer(region)) shifted = { at: performance.now(), ...pointer };
+}
 
 addEventListener("pointermove", ({ clientX: x, clientY: y }) => {
   pointer = { x, y };

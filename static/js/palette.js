@@ -3,8 +3,9 @@
 import { isFilled } from "./morph.js";
 
 const KEYS_OFF = "keys-off", PAUSE_MS = 150, SECOND_KEY_MS = 1_500;
-const { goUrl: GO, createUrl: CREATE } = document.querySelector("[data-go-url]")?.dataset ?? {};
-const PLACES = { j: "/company/", p: "/company/people/", w: "/company/work/" };
+const opener = document.querySelector("[data-go-url]");
+const { goUrl: GO, createUrl: CREATE, keys = "{}" } = opener?.dataset ?? {};
+const PLACES = JSON.parse(keys); // the address to which each key goes after "g"
 
 const typing = (node) => node.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 const singleKeys = () => { try { return localStorage.getItem(KEYS_OFF) !== "1"; } catch { return true; } };
@@ -66,6 +67,13 @@ function open() {
   dialog.showModal();
   find();
 }
+
+opener?.addEventListener("click", (event) => {
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return; // a tab of its own
+  event.preventDefault();
+  document.getElementById("rail-menu")?.hidePopover?.();
+  open();
+});
 
 // --- single keys
 

@@ -19,11 +19,10 @@ async function refresh() {
   for (const part of document.querySelectorAll("[data-follows]")) {
     part.textContent = page.getElementById(part.id)?.textContent ?? part.textContent;
   }
-  const button = shown.querySelector("button"); // it may have the focus
-  for (const node of [...shown.childNodes]) if (node !== button) node.remove();
-  const nodes = [...fresh.childNodes].filter((node) => node.nodeName !== "BUTTON");
-  if (button) button.before(...nodes);
-  else shown.append(...nodes);
+  const head = shown.querySelector("summary"); // it may have the focus
+  head.replaceChildren(...fresh.querySelector("summary").childNodes);
+  for (const each of [...shown.children].slice(1)) each.remove();
+  shown.append(...[...fresh.children].slice(1));
 }
 
 form?.addEventListener("input", (event) => {

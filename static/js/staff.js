@@ -4,7 +4,7 @@
   const refusals = {
     NotAllowedError: "Nothing was done: the request was cancelled, or it took too long.",
     InvalidStateError: "This device has a passkey for your account already.",
-    SecurityError: "Passkeys need a host name and HTTPS. On this machine, open the page at localhost instead of an address of digits.",
+    SecurityError: "Passkeys need a host name and HTTPS.",
     NotSupportedError: "This device cannot make such a key.",
   };
 
@@ -14,22 +14,22 @@
     }
   }
 
-  // At an address of digits no passkey can work: say so before one is tried.
-  function warnOfDigits() {
-    const place = document.getElementById("passkey-failed");
-    if (!place || !canPasskeys || !/^[\d.]+$|^\[/.test(location.hostname)) return;
+  // No passkey works at an address of digits; on this machine, another name leads to the same page.
+  function elsewhere() {
+    if (!/^[\d.]+$|^\[/.test(location.hostname)) return null;
     const link = document.createElement("a");
     link.href = `${location.protocol}//localhost:${location.port}${location.pathname}`;
     link.textContent = "Open this page at localhost";
-    place.querySelector("p").replaceChildren("Passkeys do not work at this address. ", link, ".");
-    place.hidden = false;
+    return link;
   }
 
   document.addEventListener("allauth.error", (event) => {
     const place = document.getElementById("passkey-failed");
     if (!place) return;
     const name = event.detail.exception && event.detail.exception.name;
-    place.querySelector("p").textContent = refusals[name] || "The passkey could not be used. Reload the page and try again.";
+    const said = place.querySelector("p"), link = name === "SecurityError" && elsewhere();
+    if (link) said.replaceChildren("Passkeys do not work at this address. ", link, ".");
+    else said.textContent = refusals[name] || "The passkey could not be used. Reload the page and try again.";
     place.hidden = false;
     place.scrollIntoView({ block: "nearest" });
     event.preventDefault();
@@ -49,7 +49,6 @@
     }
   });
 
-  const start = () => { reveal(); warnOfDigits(); };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", reveal);
+  else reveal();
 })();

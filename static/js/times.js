@@ -92,6 +92,12 @@ function inParts(moment) {
   return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
 }
 
+// A moment of this device's clock as "14:05".
+export function clockTime(moment) {
+  const at = inParts(new Date(moment));
+  return `${at.hour}:${at.minute}`;
+}
+
 // Times that the server wrote in another zone, because it did not know this one yet, in this one.
 export function showTimesHere() {
   if (!isForeignZone) return;
@@ -99,9 +105,9 @@ export function showTimesHere() {
     if (!time.title.endsWith(`(${placeOf(written)})`) || time.closest("[data-zone-fixed]")) continue;
     const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
     const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
-    const since = "lasting" in time.dataset ? "since " : "";
+    const since = "lasting" in time.dataset || "waited" in time.dataset ? "since " : "";
     time.title = `${since}${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}`;
-    if ("relative" in time.dataset) continue;
+    if ("relative" in time.dataset || "waited" in time.dataset) continue;
     const year = at.year === inParts(new Date(serverNow())).year ? "" : ` ${at.year}`;
     const clock = WITH_SECONDS.test(time.textContent) ? seconds : minutes;
     time.textContent =

@@ -85,6 +85,16 @@ const [read, etag] = await company.jobs.getWithETag(job.id);
 seen["capacity"] = (await company.jobs.change(read.id, { capacity: 2 }, etag)).capacity;
 seen["secret"] = (await company.webhooks.create("https://example.com/hooks")).secret;
 
+const cv = { kind: "FILE", key: "cv", label: "Your CV", required: true };
+const writer = await company.jobs.create({ title: "Writer", capacity: 1, questions: [cv] });
+const bytes = new TextEncoder().encode("Grüße from a CV");
+const upload = await company.applications.upload(writer.id, "cv.txt", bytes);
+const pia = { name: "pia", email: "pia@example.com", answers: { cv: [upload.id] } };
+const sent = await company.applications.submit(writer.id, pia);
+seen["files"] = (await all(company.applications.files(sent.id))).map((each) => [each.name, each.content_type]);
+const got = await company.applications.download(sent.id, upload.id);
+seen["bytes"] = new TextDecoder().decode(got) === new TextDecoder().decode(bytes);
+
 const trial = new NextInLine({ token: testKey, baseUrl });
 const moved = await trial.sandbox.advance(3600, { idempotencyKey: "an hour" });
 const repeated = await trial.sandbox.advance(3600, { idempotencyKey: "an hour" });

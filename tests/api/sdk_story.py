@@ -46,6 +46,7 @@ async def tell_story(base_url: str, key: str, test_key: str) -> dict[str, Any]:
         noa, ole = await move_line(base_url, company, job, seen)
         await read_line(base_url, company, job, ole, seen)
         await find_people(company, job, noa, seen)
+        await send_file(company, seen)
         _, etag = await company.jobs.get_with_etag(job["id"])
         changed = await company.jobs.change(job["id"], etag=etag, capacity=2)
         seen["capacity"] = changed["capacity"]
@@ -170,6 +171,19 @@ async def leave(base_url: str, company: AsyncClient, application: Any) -> None:
     """The applicant withdraws on the company's own site."""
     async with await portal(base_url, company, application) as theirs:
         await theirs.applications.withdraw(application["id"])
+
+
+async def send_file(company: AsyncClient, seen: dict[str, Any]) -> None:
+    """Send a person with a file that answers a question."""
+    question = {"kind": "FILE", "key": "cv", "label": "Your CV", "required": True}
+    job = await company.jobs.create(title="Writer", capacity=1, questions=[question])
+    content = "Grüße from a CV".encode()
+    cv = await company.applications.upload(job["id"], name="cv.txt", content=content)
+    person: dict[str, Any] = {"name": "pia", "email": "pia@example.com"}
+    pia = await company.applications.submit(job["id"], **person, answers={"cv": [cv["id"]]})
+    files = [file async for file in company.applications.files(pia["id"])]
+    seen["files"] = [[file["name"], file["content_type"]] for file in files]
+    seen["bytes"] = await company.applications.download(pia["id"], cv["id"]) == content
 
 
 async def retry(base_url: str, key: str) -> tuple[int, int, int]:

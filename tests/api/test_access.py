@@ -75,6 +75,8 @@ NEW_JOB = {"title": "Cook", "capacity": 1}
 BOB = {"name": "Bob", "email": "bob@example.org"}
 REMOVED = {"outcome": "REMOVED"}
 BACK = {"reason": "OUR_ERROR"}
+LATER = {"acknowledge_by": "2126-01-01T00:00:00Z"}
+UNDO = {"undo_hiring_seconds": 60}
 MARKS = {"scores": [{"criterion_id": "00000000-0000-7000-8000-000000000000", "score": 4}]}
 WHY = {"text": "Why?"}
 STANDS = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
@@ -146,6 +148,7 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/applications/{application}/scores", None, (401, 401, 403, 404, 200, 200, 404)),
     ("put", "/applications/{application}/scores", MARKS, (401, 401, 403, 404, 403, 403, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("post", "/applications/{application}/extend", LATER, (401, 401, 403, 404, 403, 409, 404)),
     ("post", "/uploads", {}, (401, 401, 400, 400, 403, 400, 400)),
     ("GET", NO_UPLOAD, None, (401, 401, 404, 404, 403, 404, 404)),
     ("delete", NO_UPLOAD, None, (401, 401, 204, 204, 403, 204, 204)),
@@ -166,6 +169,7 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/applicants?email=a@example.org", None, (401, 401, 403, 403, 200, 200, 200)),
     ("GET", "/events", None, (401, 401, 403, 403, 200, 200, 200)),
     ("GET", "/companies/me", None, (401, 401, 403, 403, 200, 200, 200)),
+    ("patch", "/companies/me", UNDO, (401, 401, 403, 403, 403, 200, 200)),
     ("GET", "/me", None, (401, 401, 200, 200, 403, 403, 403)),
     ("GET", "/me/applications", None, (401, 401, 200, 200, 403, 403, 403)),
     ("post", "/auth/code", {"email": "bob@example.org"}, (202, 202, 202, 202, 202, 202, 202)),

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from jobs.models import Company
+from jobs.models import Company, Job
 from pipeline.files.exports import formatted_lines
 from pipeline.files.imports.admitting import admit_rows
+from pipeline.files.imports.results import read_progress, refusal_report
 from pipeline.files.imports.starting import store_upload
 from pipeline.form.answers import read_latest
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of
 from pipeline.models import Application, GivenAnswers, ImportRefusal
-from pipeline.privacy.erase import erase_person
+from pipeline.privacy.erase import blank_import_rows, erase_person
 from pipeline.privacy.my_data import collect
 from pipeline.selectors.jobs import read_job
 from tests.support import factories
@@ -63,6 +64,23 @@ def test_questions_are_published_and_read_with_the_job(company: Company) -> None
     assert listed[0]["questions"] == made.json()["questions"]
 
 
+def test_a_job_is_created_with_its_questions_in_one_call(company: Company) -> None:
+    key = key_of(company.id)
+    questions = [{"kind": "SHORT_TEXT", "label": "Town"}, {"kind": "FILE", "label": "Your CV"}]
+
+    made = key.post("/jobs", {"title": "Cook", "capacity": 1, "questions": questions}).json()
+
+    assert made["form_version"] == 1
+    assert [each["key"] for each in made["questions"]] == ["town", "your_cv"]
+    assert key.get(f"/jobs/{made['id']}/form").json()["version"] == 1
+    wrong = key.post("/jobs", {"title": "Cook", "capacity": 1, "questions": [{"kind": "CHOICE"}]})
+    assert wrong.status_code == 400
+    short = [{"kind": "CHOICE", "label": "Shift", "choices": ["x"]}]
+    wrong = key.post("/jobs", {"title": "Cook", "capacity": 1, "questions": short})
+    assert [each["pointer"] for each in wrong.json()["errors"]] == ["/questions/0/choices"]
+    assert Job.objects.count() == 1
+
+
 def test_a_wrong_question_is_named_by_its_place(company: Company) -> None:
     job_id, key = factories.job(company_id=company.id), key_of(company.id)
     given = [{"kind": "YES_NO", "label": "A"}, {"kind": "CHOICE", "label": "B", "choices": ["x"]}]
@@ -104,6 +122,9 @@ def test_a_condition_refuses_everyone_the_same_way() -> None:
     for refused in answers:
         assert (refused.status_code, refused.json()["code"]) == (409, "REQUIREMENT_NOT_MET")
         assert refused.json()["detail"] == LICENCE
+        assert refused.json()["errors"] == [
+            {"pointer": "/answers/licence", "code": "INVALID", "detail": LICENCE}
+        ]
     assert not Application.objects.exists()
     assert key_of(company.id).post(path, BOB).status_code == 201
     assert Caller().post(path, BOB | {"answers": {"licence": True}}).status_code == 202
@@ -182,6 +203,13 @@ def test_a_table_fills_in_questions_by_label_or_key_and_names_a_wrong_cell() -> 
     }
     assert "many" not in json.dumps(refused)
     assert not GivenAnswers.objects.filter(application__name="Di").exists()
+    report = b"".join(refusal_report(read_progress(read_job(job_id).company_id, run)))
+    rows = list(csv.DictReader(io.StringIO(report.decode("utf-8-sig"))))
+    told = [(row["name"], row["answer_town"], row["answer_years"]) for row in rows]
+    assert told == [("Bob", "Bonn", "many"), ("Cy", "Ulm", "")]
+    blank_import_rows("bob@example.org")
+    kept = dict(ImportRefusal.objects.values_list("name", "answers"))
+    assert kept == {"": None, "Cy": kept["Cy"]}
 
 
 def test_an_export_has_a_column_for_each_question_of_all_versions() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Scope
-from tests.api.test_access import EXPECTED, NO_FILE, NO_FURTHER, Scene, ask
+from tests.api.test_access import EXPECTED, NO_FILE, NO_FURTHER, NO_UPLOAD, Scene, ask
 from tests.api.test_portal_tokens import portal
 from tests.support.callers import key_of
 
@@ -28,7 +28,14 @@ ALLOWED = {
     ("GET", "/applicants/{applicant}/timeline"),
 }
 # It may ask for these, and there are none.
-ABSENT = {("GET", NO_FILE), ("post", f"{NO_FURTHER}/answer")}
+ABSENT = {("GET", NO_FILE), ("GET", NO_UPLOAD), ("post", f"{NO_FURTHER}/answer")}
+# It may do these, though not so: a body without a job, files of someone in review.
+REFUSED = {
+    ("post", "/uploads"): 400,
+    ("delete", NO_UPLOAD): 204,
+    ("post", "/applications/{application}/files"): 409,
+    ("delete", NO_FILE): 409,
+}
 # These take no credential, so they say the same to everyone.
 WITHOUT = {("post", "/auth/code"): 202, ("post", "/auth/token"): 401}
 
@@ -56,6 +63,8 @@ def test_a_portal_does_what_it_is_for_and_nothing_else(company: Company, row: An
         assert status == 200
     elif (method, path) in ABSENT:
         assert status == 404
+    elif (method, path) in REFUSED:
+        assert status == REFUSED[method, path]
     elif (method, path) in WITHOUT:
         assert status == WITHOUT[method, path]
     else:

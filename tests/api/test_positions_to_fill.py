@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from jobs.models import Company
+from pipeline.domain.states import Outcome
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.callers import NEW_JOB, Caller, code_of, pointers
 
@@ -48,6 +50,27 @@ def test_positions_and_dates_are_changed_as_they_were_seen(acme: Caller, company
     assert code_of(blind) == (428, "PRECONDITION_REQUIRED")
     assert (changed.json()["positions_to_fill"], changed.json()["closes_at"]) == (3, LATER)
     assert (cleared.json()["positions_to_fill"], cleared.json()["closes_at"]) == (None, None)
+
+
+def test_replay_has_the_positions_and_dates_of_each_moment(acme: Caller, company: Company) -> None:
+    job = factories.job(company_id=company.id)
+    change(acme, job, positions_to_fill=3)
+    person = factories.application(job)
+    remove(application_id=person.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
+    change(acme, job, closes_at=LATER)
+    names = ("positions_to_fill", "hired_count", "closes_at")
+
+    def at(seq: int) -> list[Any]:
+        line = acme.get(f"/jobs/{job}/replay", {"seq": seq}).json()
+        return [line[name] for name in names]
+
+    last = len(factories.event_names(job))
+    assert [at(1), at(3), at(last - 1), at(last)] == [
+        [None, None, None],
+        [3, 0, None],
+        [3, 1, None],
+        [3, 1, LATER],
+    ]
 
 
 def test_dates_that_cannot_be_kept_are_refused(acme: Caller, company: Company) -> None:

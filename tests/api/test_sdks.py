@@ -65,6 +65,8 @@ EXPECTED: dict[str, Any] = {
     "pages of two": list(range(1, 12)),
     "verdict": "ok",
     "found": True,
+    "files": [["cv.txt", "text/plain"]],
+    "bytes": True,
     "capacity": 2,
     "moved": [True, 3_600],
     "live clock": "NOT_A_SANDBOX",

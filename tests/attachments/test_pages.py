@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+from zipfile import ZipFile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -18,10 +21,12 @@ from pipeline.attachments.kinds import BY_CONTENT_TYPE
 from pipeline.form.questions import Kind
 from pipeline.models import Application, Attachment
 from pipeline.pages.company.application import VIEWED
+from pipeline.privacy import archive
 from pipeline.privacy.erase import erase_person
 from tests.support import documents, factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
+from tests.support.callers import key_of
 from tests.support.documents import PDF, PNG, TXT, objects_in
 from tests.support.forms import job_with, question
 
@@ -265,3 +270,70 @@ def test_a_file_that_is_lost_in_the_storage_is_not_found(
     url = f"/company/applications/{waiting.id}/files/{row.id}/"
 
     assert member_browser(company).get(url).status_code == 404
+
+
+def test_a_file_is_not_called_missing_while_the_storage_is_away(
+    waiting: Application, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = attached(waiting)
+    owner = member_of(company, Role.OWNER)
+    browser = Client(raise_request_exception=False)
+    browser.force_login(owner)
+
+    def refuse(*_: Any) -> None:
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(storage.attachment_storage(), "open", refuse)
+    page = browser.get(f"/company/applications/{waiting.id}/files/{row.id}/")
+    answer = key_of(company.id).get(f"/applications/{waiting.id}/files/{row.id}")
+
+    assert (page.status_code, page["Retry-After"]) == (503, "60")
+    assert "We cannot reach the storage of files" in page.text
+    assert (answer.status_code, answer.json()["code"]) == (503, "UNAVAILABLE")
+    assert "cannot be read at the moment" in answer.json()["detail"]
+
+
+# The download of everything.
+
+
+def archive_of(browser: Client) -> ZipFile:
+    answer = browser.get("/me/data/archive/")
+    assert answer["Content-Type"] == "application/zip"
+    assert answer["Cache-Control"] == "private, no-store"
+    return ZipFile(BytesIO(b"".join(answer)))
+
+
+def test_the_download_of_everything_holds_the_bytes_of_files(
+    waiting: Application, folder: Path
+) -> None:
+    kept, unseen, lost = (attached(waiting, name=f"{name}.pdf") for name in ("cv", "new", "lost"))
+    Attachment.objects.filter(id=unseen.id).update(state="WAITING")
+    (folder / (lost.storage_key or "")).unlink()
+    browser = applicant_browser(waiting.applicant)
+
+    found = archive_of(browser)
+
+    assert found.testzip() is None
+    assert found.namelist() == [f"files/{kept.id}/cv.pdf", "my-data.json"]
+    assert found.read(f"files/{kept.id}/cv.pdf") == PDF
+    [described] = json.loads(found.read("my-data.json"))["applications"]
+    assert [each["name"] for each in described["files"]] == ["cv.pdf", "new.pdf", "lost.pdf"]
+    assert "/me/data/archive/" in browser.get("/me/data/").text
+
+
+def test_nobody_downloads_the_files_of_someone_else(waiting: Application) -> None:
+    attached(waiting)
+    browser = applicant_browser(factories.applicant())
+
+    assert archive_of(browser).namelist() == ["my-data.json"]
+    assert "/me/data/archive/" not in browser.get("/me/data/").text
+    assert Client().get("/me/data/archive/").status_code == 302
+
+
+def test_a_large_file_is_never_in_memory_as_a_whole(waiting: Application) -> None:
+    attached(waiting, b"line\n" * 1_000_000, "long.txt")
+
+    pieces = list(archive.stream({}, files_of(waiting)))
+
+    assert max(map(len, pieces)) < 200_000
+    assert len(ZipFile(BytesIO(b"".join(pieces))).read(f"files/{files_of(waiting)[0].id}/long.txt"))

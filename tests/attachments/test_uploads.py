@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -22,6 +23,7 @@ from pipeline.domain.errors import (
     AttachmentsAway,
     AttachmentsFixed,
     AttachmentsFull,
+    AttachmentsUnreadable,
     AttachmentTooLarge,
     FileKindRefused,
     LineError,
@@ -36,8 +38,9 @@ from pipeline.privacy import retention
 from pipeline.privacy.erase import erase_person
 from pipeline.services.leaving import withdraw
 from tests.support import factories
-from tests.support.documents import PDF, TXT, objects_in
+from tests.support.documents import JPEG, PDF, TXT, objects_in
 from tests.support.task_runs import run_due_tasks
+from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -394,3 +397,102 @@ def test_the_end_of_retention_removes_files(waiting: Application, folder: Path) 
 
     assert not Attachment.objects.exists()
     assert not objects_in(folder)
+
+
+# Attempts at the same time.
+
+
+def announced(job_id: UUID) -> Attachment:
+    return uploads.create(
+        company_id=factories.row_of(job_id).company_id,
+        job_id=job_id,
+        holder=MINE,
+        name="cv.pdf",
+        size_bytes=len(PDF),
+    )
+
+
+def test_attempts_at_the_same_time_all_end_with_the_same_file(folder: Path) -> None:
+    row, number = announced(factories.job()), 6
+    barrier = Barrier(number)
+
+    def pieces() -> Iterator[bytes]:
+        yield PDF[:10]
+        barrier.wait()
+        yield PDF[10:]
+
+    found = together([lambda: uploads.receive(row.id, holder=MINE, content=pieces())] * number)
+
+    assert {each.storage_key for each in found} == {Attachment.objects.get().storage_key}
+    let_attempts_end()
+    storage.remove_due()
+    assert [path.read_bytes() for path in objects_in(folder)] == [PDF]
+    assert not RemovedObject.objects.exists()
+
+
+def test_an_attempt_that_a_later_one_overtook_counts_if_it_ends_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = announced(factories.job())
+    write = storage.write
+
+    def write_while_another_begins(key: str, file: Any) -> None:
+        write(key, file)
+        uploads._begin_attempt(row)
+
+    monkeypatch.setattr(storage, "write", write_while_another_begins)
+    whole = uploads.receive(row.id, holder=MINE, content=[PDF])
+
+    let_attempts_end()
+    storage.remove_due()
+    assert b"".join(storage.read(whole.storage_key or "")) == PDF
+
+
+def test_an_attempt_whose_bytes_are_gone_by_then_can_be_repeated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = announced(factories.job())
+    write = storage.write
+
+    def write_too_slowly(key: str, file: Any) -> None:
+        write(key, file)
+        uploads._begin_attempt(row)
+        let_attempts_end()
+        storage.remove_due()
+
+    monkeypatch.setattr(storage, "write", write_too_slowly)
+    with pytest.raises(AttachmentsAway):
+        uploads.receive(row.id, holder=MINE, content=[PDF])
+
+    monkeypatch.undo()
+    assert uploads.receive(row.id, holder=MINE, content=[PDF]).received_at
+
+
+def let_attempts_end() -> None:
+    """Let the time pass after which what other attempts wrote is removed."""
+    RemovedObject.objects.update(due_at=Now())
+
+
+# A storage that is away.
+
+
+def test_a_file_that_cannot_be_read_now_is_not_called_missing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = upload(factories.job())
+
+    def refuse(*_: Any) -> None:
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(storage.attachment_storage(), "open", refuse)
+    with pytest.raises(AttachmentsUnreadable):
+        next(storage.read(row.storage_key or ""))
+
+
+def test_a_picture_is_stored_without_its_metadata_and_described_as_stored(folder: Path) -> None:
+    comment = b"\xff\xfe\x00\x08secret"
+
+    row = upload(factories.job(), JPEG[:2] + comment + JPEG[2:], name="me.jpg")
+
+    assert [path.read_bytes() for path in objects_in(folder)] == [JPEG]
+    assert (row.size_bytes, bytes(row.sha256 or b"")) == (len(JPEG), sha256(JPEG).digest())

@@ -10,6 +10,8 @@ import time
 import django
 
 PAUSE_SECONDS = 0.1
+# Asked ten times a second while the browser's tests run, so it costs as little as can be.
+IS_DUE = "SELECT EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND run_after <= now())"
 
 
 def pump() -> None:
@@ -20,7 +22,11 @@ def pump() -> None:
 
     while True:
         try:
-            run_due_tasks("email.private", "email.event", "email.bulk")
+            with connection.cursor() as cursor:
+                cursor.execute(IS_DUE)
+                [is_due] = cursor.fetchone() or [False]
+            if is_due:
+                run_due_tasks("email.private", "email.event", "email.bulk")
         except Error:
             connection.close()
         time.sleep(PAUSE_SECONDS)

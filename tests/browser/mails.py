@@ -39,14 +39,14 @@ def link_in(text: str, path: str) -> str:
 def _mails(folder: Path, address: str) -> list[str]:
     """The texts of all mails to an address, oldest first."""
     files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime_ns)
-    letters = [letter for file in files for letter in _letters(file.read_bytes())]
+    letters = [letter for file in files for letter in _letters(file.read_bytes(), address)]
     bodies = [each.get_body(("plain",)) for each in letters if each["To"] == address]
     return [str(body.get_content()) for body in bodies if body]
 
 
-def _letters(kept: bytes) -> list[email.message.EmailMessage]:
-    """Django's file backend writes a line of dashes behind each mail."""
+def _letters(kept: bytes, address: str) -> list[email.message.EmailMessage]:
+    """Read those that name an address: Django's file backend writes dashes behind each mail."""
     parts = re.split(rb"^-{79}$", kept, flags=re.M)
-    texts = [part.strip() for part in parts if part.strip()]
+    texts = [part.strip() for part in parts if address.encode() in part]
     parsed = [email.message_from_bytes(text, policy=email.policy.default) for text in texts]
     return [each for each in parsed if isinstance(each, email.message.EmailMessage)]

@@ -23,11 +23,13 @@ SCHEMES = ("light", "dark")
 # Set, no picture is compared: each becomes the one that later runs compare with.
 IS_REMAKING = os.environ.get("PICTURES") == "remake"
 
-SHRUNK = 4  # dots of the page, in each direction, that one dot of a picture stands for
-MOST_DIFFERENCE = 20  # of a colour's red, green or blue, 0 to 255, before a dot counts as another
-MOST_DOTS = 30  # other dots of a picture: an area of 20 by 24 dots of the page
+SHRUNK = 8  # dots of the page, in each direction, that one dot of a picture stands for
+STEP = 8  # of a colour's red, green and blue in a picture: fewer colours make smaller files
+MOST_DIFFERENCE = 10  # of a colour's red, green or blue, 0 to 255, before a dot counts as another
+MOST_DOTS = 10  # other dots of a picture: an area of 16 by 40 dots of the page
 
-# What differs each time: random ids and secrets, hashes made of them, the port of the server.
+# What differs each time: random ids and secrets, hashes made of them, the port of the server;
+# and letters of scripts for which a machine may have another font, or none.
 _SAME_WORDS = r"""
 () => {
   const same = (text) => text
@@ -41,12 +43,13 @@ _SAME_WORDS = r"""
     if (text !== walker.currentNode.data) walker.currentNode.data = text;
   }
   for (const field of document.querySelectorAll("input, textarea")) field.value = same(field.value);
-  for (const code of document.querySelectorAll(".qr, .live")) code.style.visibility = "hidden";
+  for (const part of document.querySelectorAll(".qr, .live, .other-script"))
+    part.style.visibility = "hidden";
   return document.fonts.ready.then(() => undefined);
 }
 """
 _SHRINK = """
-async ([png, by]) => {
+async ([png, by, step]) => {
   const whole = await createImageBitmap(await (await fetch(png)).blob());
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(whole.width / by);
@@ -54,6 +57,9 @@ async ([png, by]) => {
   const pen = canvas.getContext("2d");
   pen.imageSmoothingQuality = "high";
   pen.drawImage(whole, 0, 0, canvas.width, canvas.height);
+  const dots = pen.getImageData(0, 0, canvas.width, canvas.height);
+  dots.data.forEach((value, at) => { if (at % 4 < 3) dots.data[at] = value - (value % step); });
+  pen.putImageData(dots, 0, 0);
   return canvas.toDataURL("image/webp", 1);
 }
 """
@@ -130,7 +136,7 @@ def differences(page: Page, name: str, studio: Page) -> Iterator[str]:
 def take(page: Page, studio: Page) -> str:
     """Return a shrunk picture of the whole page as a data URL. `studio` is an empty page."""
     png = page.screenshot(full_page=True, animations="disabled", caret="hide")
-    return str(studio.evaluate(_SHRINK, [_data_url(png, "png"), SHRUNK]))
+    return str(studio.evaluate(_SHRINK, [_data_url(png, "png"), SHRUNK, STEP]))
 
 
 def compare(before: str, after: str, studio: Page) -> Difference:

@@ -40,23 +40,28 @@ class Hands:
 
     def press(self, name: str) -> None:
         """Press a button whose words begin like that."""
-        self._use(self.page.get_by_role("button", name=name).first)
+        self._use(self._control("button", name))
 
     def follow(self, name: str) -> None:
-        """Follow a link. If it is in a menu or a part that is closed, open that first."""
-        link = self.page.get_by_role("link", name=name)
-        hidden = self.page.get_by_role("link", name=name, include_hidden=True).first
-        hidden.wait_for(state="attached")
-        if not link.count():
-            self._use(hidden.locator("xpath=ancestor::details[not(@open)]/summary"))
-        self._use(link.first)
+        """Follow a link."""
+        self._use(self._control("link", name))
+
+    def _control(self, role: Literal["button", "link"], name: str) -> Locator:
+        """Find a control by its words; if it is in a closed menu or part, open that."""
+        menus = self.page.locator("details:not([open])")
+        shown = self.page.get_by_role(role, name=name)
+        folded = menus.get_by_role(role, name=name, include_hidden=True)
+        shown.or_(folded).first.wait_for(state="attached")
+        if not shown.count():
+            self._use(folded.first.locator("xpath=ancestor::details[not(@open)]/summary"))
+        return shown.first
 
     def _field(self, label: str) -> Locator:
         fields = self.page.locator("#main :is(input, select, textarea)")
         field = fields.and_(self.page.get_by_label(label)).first
         group = field.locator("xpath=ancestor::details[not(@open)]")
-        if group.count():
-            self._use(group.locator("summary"))
+        while group.count():
+            self._use(group.first.locator("> summary"))
         return field
 
     def _use(self, control: Locator) -> None:

@@ -60,6 +60,7 @@ def still_environment(environment: dict[str, str], folder: Path) -> dict[str, st
     (folder / "sitecustomize.py").write_text(_STILL.format(seconds=NOW.timestamp()))
     option = quote(f"-c search_path={SEARCH_PATH.replace(' ', '')}")
     return environment | {
+        "DJANGO_SETTINGS_MODULE": "tests.browser.still_settings",
         "PYTHONPATH": f"{folder}:{ROOT}",
         "DATABASE_URL": f"{environment['DATABASE_URL']}?options={option}",
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Role
+from pipeline.domain.states import Outcome
 from pipeline.models import ApplicationNote, PendingDecision
 from pipeline.review import decisions
 from pipeline.review.decisions import TASK
@@ -91,6 +93,59 @@ def test_the_pages_of_a_decision_can_be_used_by_everybody(
     run_due_tasks(TASK)
     decisions.carry_out(decision.id)
     assert factories.status_of(world.waiting) == "WAITLIST"
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["scripted", "plain"])
+def test_decisions_are_undone_where_people_are(
+    browser_page: OpenPage, site: Site, world: World, settings: Any, javascript: bool
+) -> None:
+    settings.DECISION_UNDO_SECONDS = 300
+    page = browser_page(javascript=javascript)
+    sign_in_staff(page.context, site.url, world.owner)
+    person, board = world.reviewed, f"/company/jobs/{world.job}/"
+    here = f"/company/applications/{person.id}/"
+    for address in (here, board, f"{board}decisions/"):
+        page.goto(f"{here}decide/")
+        page.get_by_role("button", name=f"Reject {person.name}").click()
+        shows(page, "unless undone")
+
+        page.goto(address)
+        shows(page, "The seat is free at")
+        page.get_by_role("button", name=f"Undo: Reject {person.name}").click()
+
+        shows(page, "The decision was undone.")
+        assert page.url.endswith(address)
+    assert factories.status_of(person) == "ACTIVE"
+
+
+def test_the_time_to_undo_is_chosen_and_a_person_gets_more_time(
+    owner: Hands, pages: list[Page], world: World
+) -> None:
+    page, person = owner.page, world.offered
+    page.goto("/company/time-to-undo/")
+    owner.fill("Undo a rejection or removal for", "20")
+    owner.press("Save")
+    shows(page, "A rejection or removal takes effect after 20 minutes")
+    look_at(pages, "/company/time-to-undo/", "undo-time")
+    decisions.make(
+        decision_id=world.reviewed.id,
+        job_id=world.job,
+        application_ids=[world.reviewed.id],
+        outcome=Outcome.REJECTED,
+        actor=world.actor,
+    )
+    look_at(pages, f"/company/jobs/{world.job}/decisions/", "decisions")
+
+    here = f"/company/applications/{person.id}/"
+    before = factories.fresh(person).acknowledge_by
+    page.goto(here)
+    owner.follow("Give more time")
+    look_at(pages, f"{here}extend/", "extend")
+    owner.press("Give more time")
+
+    shows(page, "We email them the new deadline.")
+    assert before is not None
+    assert factories.fresh(person).acknowledge_by == before + timedelta(days=1)
 
 
 def test_notes_tags_and_links_are_added(owner: Hands, pages: list[Page], world: World) -> None:
@@ -207,7 +262,8 @@ def test_filters_are_folded_only_on_a_narrow_screen_and_only_until_they_are_set(
 
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(here)
-    expect(page.get_by_text("Choose filters")).not_to_be_visible()
+    expect(misses).not_to_be_visible()
+    page.get_by_text("Choose filters").click()
     misses.fill("1")
     misses.press("Enter")
     expect(page).to_have_url(re.compile("misses=1"))

@@ -66,6 +66,10 @@ def _reviewed(world: World) -> dict[str, Any]:
     return {"application_id": world.reviewed.id}
 
 
+def _offered(world: World) -> dict[str, Any]:
+    return {"application_id": world.offered.id}
+
+
 def _theirs(world: World) -> dict[str, Any]:
     return {"application_id": world.waiting.id}
 
@@ -81,10 +85,11 @@ ANYBODY: dict[str, Where] = {
     "confirm_offer": _offer,
     **dict.fromkeys(("account_login", "account_request_login_code"), _nothing),
     **dict.fromkeys(("account_reset_password", "account_signup"), _nothing),
+    **dict.fromkeys(("for_companies", "sign_up", "sign_up_asked"), _nothing),
 }
 # What a page may weigh. Styles and scripts are those of one page, compressed.
 MOST_HTML_BYTES, MOST_PART_BYTES = 60_000, 40_000
-STYLES_AND_SCRIPTS, IN_NO_TAB = {"stylesheet", "script"}, {"go", "shortcuts"}
+STYLES_AND_SCRIPTS, IN_NO_TAB = {"stylesheet", "script"}, {"shortcuts"}
 APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
@@ -111,13 +116,15 @@ COMPANY: dict[str, Where] = {
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
     "working_hours": _nothing,
+    "undo_time": _nothing,
+    "decisions": _job,
+    "extend_offer": _offered,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,
     "decide": _theirs,
     "decide_many": _job,
-    "go": _nothing,
-    "shortcuts": _nothing,
+    **dict.fromkeys(("go", "shortcuts", "company_settings", "company_reports"), _nothing),
     "reinstate": lambda world: {"application_id": world.missed.id},
     "people": _nothing,
     "person": lambda world: {"applicant_id": world.applicant.id},
@@ -164,6 +171,7 @@ WORK: dict[str, Where] = {
 STAFF: dict[str, Where] = {
     "account": _nothing,
     "account_email": _nothing,
+    "account_devices": _nothing,
     "usersessions_list": _nothing,
     "account_set_password": _nothing,
     "account_logout": _nothing,
@@ -179,22 +187,24 @@ STAFF: dict[str, Where] = {
 }
 ONLY_POSTED_TO = set(
     """
-    annotate saved_view apply apply_as choose_company_emails confirm_mine create_sandbox dead_replay
-    dead_ticked import_start import_undo job_open job_pause job_retention make_report move_clock
+    annotate saved_view apply apply_as change_name choose_company_emails confirm_mine
+    create_sandbox dead_replay dead_ticked
+    import_start import_undo job_open job_pause job_retention make_report move_clock
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     withdraw_question
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
+    add_account_device remove_account_device
     """.split()
 )
 NO_PAGES = set(
     """
     attachment_file my_file
-    export favicon import_refused import_sample left_icon manifest my_data_download
+    export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
-    robots sitemap stored_file service_worker
+    robots sitemap stored_file service_worker rail_jobs
     """.split()
 )
 # Pages of the library for accounts that no link leads to, or that have no HTML.
@@ -208,9 +218,11 @@ ELSEWHERE = {
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",
     "enter_code": "test_stories.py",
+    "gallery": "test_pictures.py",
     "import_result": "test_importing.py",
     "mail_preview": "test_dev_mail.py",
     "mfa_reauthenticate_webauthn": "test_passkeys.py",
+    "sign_up_code": "test_signing_up.py",
     "mail_preview_html": "test_dev_mail.py",
     "report": "test_reports.py",
     "sandbox_email": "test_sandbox.py",
@@ -260,7 +272,7 @@ def test_every_page_can_be_used_by_everybody(
         assert page.title().endswith("Next in Line"), address
         assert page.locator("h1").count() == 1, address
         if group in (COMPANY, WORK):
-            lit = page.locator(".main-nav [aria-current]").count()
+            lit = page.locator(".rail-main [aria-current]").count()
             assert lit == (name not in IN_NO_TAB), address
         assert buttons_of(page) <= PRESSED.keys(), address
         usable_by_everybody(page, name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from jobs.models import Company
 from pipeline.live.announcer import start_announcing, stop_announcing
@@ -23,6 +23,7 @@ from tests.support.server import serving
 
 pytestmark = pytest.mark.slow
 
+AS_OF = re.compile(r"^As of \d\d:\d\d$")
 GONE = r"ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY"
 
 
@@ -49,9 +50,15 @@ def board(page: Page, url: str, company: Company, job_id: UUID) -> Page:
     return page
 
 
-def state_of(page: Page) -> object:
+def state_of(page: Page) -> Locator:
     """Return the page's statement about being live."""
     return page.locator("#live-state")
+
+
+def expect_polling(page: Page) -> None:
+    """See that the page looks by itself, and says as of when it is."""
+    expect(state_of(page)).to_have_attribute("data-state", "poll")
+    expect(state_of(page)).to_have_text(AS_OF)
 
 
 def test_a_change_is_seen_at_once(page: Page, site: Site, company: Company, job_id: UUID) -> None:
@@ -137,7 +144,7 @@ def test_without_javascript_the_page_says_from_when_it_is(
     browser_page: OpenPage, site: Site, company: Company, job_id: UUID
 ) -> None:
     page = board(browser_page(javascript=False), site.url, company, job_id)
-    expect(state_of(page)).to_have_text(re.compile(r"As of \d\d:\d\d\. Reload for news\."))
+    expect(state_of(page)).to_have_text(AS_OF)
     factories.application(job_id, factories.applicant(name="Brand New"))
 
     page.reload()
@@ -159,7 +166,8 @@ def test_while_the_server_is_away_the_page_says_so_and_then_recovers(
         expect(state_of(page)).to_have_text("Live")
         port = int(url.rpartition(":")[2])
 
-    expect(state_of(page)).to_have_text("Reconnecting…")
+    expect(state_of(page)).to_have_text(re.compile(r"^As of \d\d:\d\d\. Reconnecting…$"))
+    expect(page.locator("p.vh[aria-live=polite]")).to_contain_text("Reconnecting…")
     factories.application(job_id, factories.applicant(name="Brand New"))
 
     with serving(site.environment, tmp_path / "second.log", port=port):
@@ -174,7 +182,7 @@ def test_where_streams_do_not_get_through_it_looks_by_itself(
     page.route("**/live/*", lambda route: route.abort())
     board(page, site.url, company, job_id)
 
-    expect(state_of(page)).to_have_text("Updates every 30 s")
+    expect_polling(page)
 
 
 def test_who_is_signed_out_meanwhile_is_told_and_can_reload(
@@ -215,7 +223,7 @@ def test_a_page_without_jobs_opens_no_stream(page: Page, site: Site, company: Co
 
     pass_time(page, 75)  # a look every 30 s, give or take 15 %
 
-    expect(state_of(page)).to_have_text("Updates every 30 s")
+    expect_polling(page)
     assert [url for url in asked if "/live/" in url] == []
     assert len([url for url in asked if "fragment=1" in url]) in (2, 3)
 
@@ -243,7 +251,7 @@ def test_the_public_page_moves_while_somebody_fills_in_the_form(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{site.url}/jobs/{job_id}/")
-    expect(state_of(page)).to_have_text("Updates every 30 s")
+    expect_polling(page)
     page.get_by_label("Name").fill("Ana Li")
 
     factories.applications(job_id, 1)

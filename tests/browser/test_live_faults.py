@@ -25,7 +25,7 @@ _ZONE = """
     };
 """
 PAGES, SLOTS = 8, 4
-_LIVE_OR_POLLING = re.compile("^(Live|Updates every 30 s)$")
+_LIVE_OR_POLLING = re.compile(r"^(Live|As of \d\d:\d\d)$")
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,7 @@ def test_the_focus_follows_a_person_who_gets_a_seat(board: Page, line: list[Any]
 
     leave(line[0])
 
-    expect(board.locator(".seats").locator(f"a[href='{before}']")).to_have_count(1)
+    expect(board.locator("#seats").locator(f"a[href='{before}']")).to_have_count(1)
     assert focused(board) == before
 
 

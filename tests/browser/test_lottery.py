@@ -29,7 +29,8 @@ def test_an_owner_announces_a_draw_and_an_applicant_takes_part(
 ) -> None:
     hands.page.goto("/company/jobs/new/")
     hands.fill("Title", "Lamp trimmer")
-    hands.page.get_by_role("group").filter(has_text="Order").locator("summary").first.click()
+    hands.page.get_by_text("Rules of the line").click()
+    hands.page.get_by_role("heading", name="Order").click()
     hands.page.get_by_label("Drawn by lot").check()
     hands.fill("Day of the draw", (datetime.now(UTC).date() + timedelta(days=9)).isoformat())
     hands.press("Create job")

@@ -35,9 +35,9 @@ def test_all_marks_of_a_person_stand_apart_beside_or_below_the_name(
     sign_in_staff(page.context, site.url, member_of(company))
     page.goto(f"/company/jobs/{waiting.job_id}/")
 
-    row = page.locator("#waitlist li.waiting")
+    row = page.locator("#waitlist .waiting")
     expect(row.locator(".chip")).to_have_count(3)
-    parts = [*row.locator(".chip").all(), *row.locator(".lead, .seat-who, .btn").all()]
+    parts = [*row.locator(".chip").all(), *row.locator(".place b, .who-link, .btn").all()]
     boxes = [part.bounding_box() for part in parts]
 
     for place, box in enumerate(boxes):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from jobs.models import Membership, Role, User
 from tests.browser.helpers import usable_by_everybody
@@ -88,7 +90,11 @@ def test_a_passkey_signs_in_alone_and_is_a_second_step_after_the_password(
 
 def test_what_the_browser_refuses_is_said(page: Page, ada: User, site: Site) -> None:
     page.goto(f"{site.url}/account/login/")  # by its address of digits, for which there are none
+    button, said = page.get_by_role("button", name="Use a passkey"), page.locator("#passkey-failed")
+    expect(button).to_be_visible()
+    expect(said).to_be_hidden()  # before somebody tries one
 
-    page.get_by_role("button", name="Use a passkey").click()
+    button.click()
 
-    page.get_by_role("alert").get_by_text("Passkeys need a host name").wait_for()
+    expect(said).to_contain_text("Passkeys do not work at this address.")
+    expect(said.get_by_role("link")).to_have_attribute("href", re.compile("//localhost:"))

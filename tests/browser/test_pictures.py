@@ -12,22 +12,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 from playwright.sync_api import Browser, Page
 
 from tests.browser import pictures
 from tests.browser.conftest import PATIENCE_MS
-from tests.browser.helpers import sign_in_applicant, sign_in_staff
+from tests.browser.helpers import (
+    narrow,
+    no_sideways_scroll,
+    sign_in_applicant,
+    sign_in_staff,
+    usable_by_everybody,
+)
 from tests.browser.site import WIDTHS
 from tests.browser.still_site import NOW, still_database, still_environment
 from tests.browser.test_every_page import ANYBODY, APPLICANT, COMPANY, STAFF, WORK, Where
 from tests.browser.world import World, make_world
+from tests.support.clean_database import empty_the_database
 from tests.support.environment import process_environment
 from tests.support.server import serving
 
 pytestmark = pytest.mark.slow
 
-PAGES: dict[str, Where] = {**ANYBODY, **APPLICANT, **COMPANY, **STAFF, **WORK}
+GALLERY: dict[str, Where] = {"gallery": lambda _world: {}}
+PAGES: dict[str, Where] = {**ANYBODY, **APPLICANT, **COMPANY, **STAFF, **WORK, **GALLERY}
 OF_APPLICANTS, OF_ANYBODY = set(APPLICANT), set(ANYBODY)
 PARTS = 10
 
@@ -78,23 +87,27 @@ class StillSite:
 
 @pytest.fixture(scope="module")
 def still(
-    kept_database: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+    django_db_setup: None,
+    django_db_blocker: Any,
+    browser: Browser,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[StillSite]:
     """A site at which it is always NOW."""
     folder = tmp_path_factory.mktemp("still")
-    environment = still_environment(process_environment(SECURE_COOKIES="off"), folder)
-    with still_database():
-        world = make_world()
-        with serving(environment, folder / "web.log", workers=1) as url:
-            site = StillSite(url, world, browser)
-            yield site
-            site.close()
+    with django_db_blocker.unblock():
+        environment = still_environment(process_environment(SECURE_COOKIES="off"), folder)
+        with still_database():
+            world = make_world()
+            with serving(environment, folder / "web.log", workers=1) as url:
+                site = StillSite(url, world, browser)
+                yield site
+                site.close()
+        empty_the_database()
+        connection.close()  # beside a browser, nothing else would find it
 
 
 def test_each_page_has_its_pictures_and_no_other_is_kept() -> None:
-    names = [*PAGES, "gallery"]
-
-    wanted = {path.name for name in names for path in pictures.kept_files(name)}
+    wanted = {path.name for name in PAGES for path in pictures.kept_files(name)}
     kept = {path.name for path in pictures.KEPT.glob("*")}
     if pictures.IS_REMAKING:
         for name in kept - wanted:
@@ -107,11 +120,11 @@ def test_each_page_has_its_pictures_and_no_other_is_kept() -> None:
 def test_pages_look_like_their_pictures(still: StillSite, request: pytest.FixtureRequest) -> None:
     names = sorted(PAGES)
     if not (pictures.IS_REMAKING or request.config.getoption("--long")):
-        names = names[date.today().toordinal() % PARTS :: PARTS]  # noqa: DTZ011
+        names = ["gallery", *names[date.today().toordinal() % PARTS :: PARTS]]  # noqa: DTZ011
 
     found = [
         each
-        for name in names
+        for name in dict.fromkeys(names)
         for each in pictures.differences(still.open(name), name, still.studio)
     ]
 
@@ -147,6 +160,15 @@ def test_a_page_has_the_same_picture_when_it_is_opened_again(still: StillSite) -
         taken.append(pictures.take(page, still.studio))
 
     assert pictures.compare(*taken, still.studio).dots == 0
+
+
+def test_the_gallery_can_be_used_by_everybody(still: StillSite) -> None:
+    page = still.open("gallery")
+
+    usable_by_everybody(page, "gallery")
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    with narrow(page):
+        no_sideways_scroll(page)
 
 
 def test_what_is_kept_stays_small() -> None:

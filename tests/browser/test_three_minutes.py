@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.helpers import axe, axe_in_the_dark, no_sideways_scroll, shot
-from tests.house.running import Up, tree, up
+from tests.house.running import started_in, tree
 from tests.support.environment import ROOT
 
 pytestmark = pytest.mark.slow
-__all__ = ["tree", "up"]
+__all__ = ["tree"]
 
 THREE_MINUTES = 180
 THINKING_MS = 600  # between two clicks of someone who reads
@@ -43,24 +44,29 @@ class Reader:
         self.page.get_by_role("button", name=name).first.click()
         self.page.wait_for_timeout(THINKING_MS)
 
+    def open_menu(self, name: str) -> None:
+        self.page.locator(f"summary[aria-label='{name}']").click()
+        self.page.wait_for_timeout(THINKING_MS)
+
     def sees(self, words: str, where: str = "#main", within_ms: int = PATIENCE_MS) -> None:
         expect(self.page.locator(where)).to_contain_text(words, timeout=within_ms)
 
 
-@pytest.fixture
-def demo(up: Callable[..., Up]) -> Iterator[tuple[str, str, str]]:
+@pytest.fixture(scope="module")
+def demo(tree: Path) -> Iterator[tuple[str, str, str]]:
     """A running demo: its address, and the sign-in links of the owner and of an applicant."""
-    running = up(with_demo=True)
-    assert running.process.stdout
-    said = []
-    for line in running.process.stdout:
-        said.append(line)
-        if LAST_WORDS in line:
-            break
-    links = re.findall(r"http://\S+/demo/sign-in/\S+", "".join(said))
-    assert len(links) == 2, "".join(said)
-    yield f"http://127.0.0.1:{running.port}", links[0], links[1]
-    running.end(15)
+    with started_in(tree) as start:
+        running = start(with_demo=True)
+        assert running.process.stdout
+        said = []
+        for line in running.process.stdout:
+            said.append(line)
+            if LAST_WORDS in line:
+                break
+        links = re.findall(r"http://\S+/demo/sign-in/\S+", "".join(said))
+        assert len(links) == 2, "".join(said)
+        yield f"http://127.0.0.1:{running.port}", links[0], links[1]
+        running.end(15)
 
 
 def test_the_steps_of_the_readme_take_three_minutes(
@@ -112,16 +118,18 @@ def pass_the_time(company: Reader) -> None:
     company.go("/company/")
     company.follow("Shipwright")
     company.follow("Figures")
-    company.follow("Reports")
+    company.page.locator(".tabs").get_by_role("link", name="Reports").click()
     company.page.locator("#main table a, #main li a").first.click()
     company.sees("Week")
     company.go("/company/")
     company.follow("Rigger")
+    company.open_menu("More for this job")
     company.follow("Import people")
     company.page.locator("input[type=file]").set_input_files(ROOT / "docs/samples/people.csv")
     company.press("Import")
     company.sees("57", within_ms=PATIENCE_MS)
-    company.follow("Work")
+    company.follow("Settings")
+    company.follow("Background work")
     company.sees("told to fail")
 
 
@@ -136,7 +144,7 @@ def let_the_second_person_confirm(company: Reader, people: Reader) -> None:
 
 
 def look_back(company: Reader) -> None:
-    company.follow("Timeline")
+    company.follow("History")
     company.sees("Ana Li")
     company.follow("Verify the log")
     company.press("Verify")

@@ -36,15 +36,16 @@ FAULTS = """() => {
     const found = clocks.length ? [] : ["no countdown"];
     for (const clock of clocks) {
       if (!clock.textContent.startsWith("time is up")) found.push(clock.outerHTML);
-      const cell = clock.closest(".job-facts > div, li, section, .card");
+      const cell = clock.closest(".chip, li, section, .card");
       for (const other of cell.parentElement.children) {
         if (other !== cell && over(text(clock), text(other))) found.push(other.outerHTML);
       }
     }
     const most = document.documentElement.clientWidth;
-    for (const one of document.querySelectorAll("main .panel :not(:has(*))")) {
+    const boxes = ".panel, .slot, .job-row";
+    for (const one of document.querySelectorAll(`main :is(${boxes}) :not(:has(*))`)) {
       if (one.closest("svg, .table-scroll, .vh, select")) continue;
-      const [panel, box] = [one.closest(".panel").getBoundingClientRect(), text(one)];
+      const [panel, box] = [one.closest(boxes).getBoundingClientRect(), text(one)];
       if (box.right > Math.min(most, panel.right) + 1) found.push(one.outerHTML.slice(0, 120));
     }
     return found;

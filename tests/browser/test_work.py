@@ -54,7 +54,8 @@ def test_a_task_is_started_seen_moving_and_cancelled(recruiter: Hands) -> None:
     expect(page.locator(BAR)).not_to_have_js_property("value", before)
     assert page.locator(BAR).evaluate("bar => bar.value") > before
     assert page.evaluate("window.opened")  # it was the same page all the time
-    expect(page.locator("#live-state")).to_have_text("Updates every 2 s")
+    expect(page.locator("#live-state")).to_have_attribute("data-state", "poll")
+    expect(page.locator("[data-poll-seconds]").first).to_have_attribute("data-poll-seconds", "2")
     axe(page)
     shot(page, "work-moving")
 

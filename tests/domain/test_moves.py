@@ -193,6 +193,8 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
             actor = factories.owner_of(person) if wishes else SYSTEM
             actor = factories.RECRUITER if pair[1] == Move.ASK_QUESTION else actor
             row.pass_next = pair[1] == Move.ASK_PASS or (passes and waits)
+            if pair[1] == Move.EXTEND and row.acknowledge_by:
+                row.acknowledge_by += timedelta(hours=1)
             if passes and waits:
                 make_move(job, row, Move.ASK_PASS, actor=factories.owner_of(person))
             elif passes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,19 @@ from tests.faults.database.cluster_users import User, clean_up
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """An empty directory that every user can reach (pytest's own are closed)."""
+    with reachable_folder() as path:
+        yield path
+
+
+@contextmanager
+def reachable_folder() -> Iterator[Path]:
+    """An empty directory that every user can reach, as long as the block runs."""
     path = Path(tempfile.mkdtemp(prefix="cluster-", dir="/tmp")).resolve()
     path.chmod(0o755)
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture

@@ -112,23 +112,32 @@ class Up:
 @pytest.fixture
 def up(tree: Path) -> Iterator[Callable[..., Up]]:
     """Starts `up` in the tree; nothing is left of it afterwards, whatever the test did."""
+    with started_in(tree) as start:
+        yield start
+
+
+@contextlib.contextmanager
+def started_in(tree: Path) -> Iterator[Callable[..., Up]]:
+    """Starts `up` in the tree, and leaves nothing of it at the end of the block."""
     started: list[Up] = []
 
     def start(**arguments: Any) -> Up:
         started.append(Up(tree, **arguments))
         return started[-1]
 
-    yield start
-    for each in started:
-        each.process.kill()
-    while left := processes_in(tree):  # a parent may just have started another
-        for process_id in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process_id, signal.SIGKILL)
-        time.sleep(0.01)
-    for each in started:
-        if each.process.stdout and not each.process.stdout.closed:
-            each.process.communicate()
+    try:
+        yield start
+    finally:
+        for each in started:
+            each.process.kill()
+        while left := processes_in(tree):  # a parent may just have started another
+            for process_id in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process_id, signal.SIGKILL)
+            time.sleep(0.01)
+        for each in started:
+            if each.process.stdout and not each.process.stdout.closed:
+                each.process.communicate()
 
 
 def free_port() -> int:
@@ -137,9 +146,10 @@ def free_port() -> int:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not (held := condition()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    """Ask less and less often: to look at all processes takes long itself."""
+    begun = time.monotonic()
+    while not (held := condition()) and (waited := time.monotonic() - begun) < seconds:
+        time.sleep(min(max(waited / 20, 0.02), 0.25))
     return held
 
 

@@ -16,7 +16,7 @@ from pipeline.domain.errors import LineError
 from tests.house.files import PACKAGES, SELF, name_of, project_files, python_files, tree_of
 from tests.support.environment import ROOT
 from tests.support.fast import MARKS_OF_FILES, MARKS_OF_FOLDERS, TESTS
-from tests.support.schedule import LONGEST
+from tests.support.schedule import STOPWATCH, WAITS
 
 LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_for_update", re.I)
 LINE_ROOM = {"pipeline/line/lock.py"}
@@ -173,7 +173,7 @@ def test_every_file_and_folder_with_a_mark_or_a_place_in_the_order_exists() -> N
     places = [
         *MARKS_OF_FOLDERS,
         *MARKS_OF_FILES,
-        *(each.removeprefix("tests/") for each in LONGEST),
+        *(each.removeprefix("tests/") for each in (STOPWATCH, *WAITS)),
     ]
 
     assert [place for place in places if not (TESTS / place).exists()] == []

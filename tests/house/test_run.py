@@ -32,11 +32,25 @@ pytestmark = [
 ]
 
 
-def test_one_signal_stops_everything(up: Callable[..., Up], tree: Path) -> None:
+def test_doctor_knows_its_port_and_one_signal_stops_everything(
+    up: Callable[..., Up], tree: Path
+) -> None:
     running = up()
-    running.hear(f"http://127.0.0.1:{running.port}/")
-    assert running.status("/health/live") == 200
+    running.hear("is ready")
+    url = f"http://127.0.0.1:{running.port}"
 
+    found = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--url", url],
+        cwd=tree,
+        env={**os.environ, "DATABASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+    assert running.status("/health/live") == 200
+    assert f"Emails are kept on this machine: {url}/dev/mail/." in found
+    assert "SITE_URL is" not in found
     stops_everything(running, signal.SIGINT, tree)  # SIGTERM and SIGHUP end other tests
 
 
@@ -102,24 +116,6 @@ def test_programs_that_are_killed_again_and_again_come_again(
         )
     assert wait_until(lambda: running.status("/health/ready") == 200, START_SECONDS)
     stops_everything(running, signal.SIGHUP, tree)
-
-
-def test_doctor_knows_its_port(up: Callable[..., Up], tree: Path) -> None:
-    running = up()
-    running.hear("is ready")
-    url = f"http://127.0.0.1:{running.port}"
-
-    found = subprocess.run(
-        [sys.executable, "manage.py", "doctor", "--url", url],
-        cwd=tree,
-        env={**os.environ, "DATABASE_URL": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-
-    assert f"Emails are kept on this machine: {url}/dev/mail/." in found
-    assert "SITE_URL is" not in found
 
 
 def test_two_at_once_share_the_database_and_the_last_one_stops_it(

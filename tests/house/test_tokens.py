@@ -57,3 +57,22 @@ def test_letters_and_shapes_can_be_told_from_their_ground(scheme: int) -> None:
 
     assert len(COLOURS) > 30
     assert weak == []
+
+
+def test_stylesheets_keep_to_the_tokens() -> None:
+    wrong = re.compile(
+        r"(?:margin|padding|border)-(?:left|right)\b|text-align: (?:left|right)"
+        r"|(?<![\w-])(?:left|right): |font-weight: (?!400|500|600|inherit)"
+        r"|(?<![\w-])color: var\(--warn\)"
+    )
+
+    found = [
+        f"{path.name}:{number}: {match[0]}"
+        for path in STYLES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        for match in wrong.finditer(line)
+    ]
+
+    # Right to left mirrors what logical properties place; the font has no other weights; amber
+    # letters could not be read.
+    assert found == []

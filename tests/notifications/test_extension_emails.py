@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from pipeline.domain.errors import EmailNotRepeatable
 from pipeline.models import Email
-from pipeline.services.turns import extend_deadline
+from pipeline.services.turns import extend_deadline, extend_offer
 from tests.notifications.test_applicant_emails import notify, promote, sent
 from tests.notifications.test_repeat import again as send_again
 from tests.support import factories
@@ -60,3 +61,58 @@ def test_more_time_is_not_told_once_the_offer_is_over(ending: str) -> None:
     assert (row.state, row.problem) == ("FAILED", "OVER")
     with pytest.raises(EmailNotRepeatable):
         send_again(row)
+
+
+def give(waiting: Any, hours: int) -> None:
+    """Let the company extend the offer by some hours."""
+    deadline = factories.fresh(waiting).acknowledge_by
+    assert deadline is not None
+    until = deadline + timedelta(hours=hours)
+    extend_offer(application_id=waiting.id, acknowledge_by=until, actor=factories.RECRUITER)
+
+
+def test_more_time_from_the_company_is_told_with_a_new_entry_for_calendars() -> None:
+    waiting = promote()
+    sent(1)
+    give(waiting, 1)
+
+    [*_, message] = sent(2)
+
+    deadline = factories.fresh(waiting).acknowledge_by
+    assert deadline is not None
+    assert message.subject.startswith("More time: confirm your seat")
+    assert f"{deadline:%H:%M}" in message.subject
+    assert "The company gave you more time" in message.body
+    assert "no fault" not in message.body
+    assert f"DTEND:{deadline:%Y%m%dT%H%M%SZ}" in calendar_of(message)
+    assert "SEQUENCE:1" in calendar_of(message)
+    give(waiting, 1)
+    assert "SEQUENCE:2" in calendar_of(sent(3)[-1])
+
+
+def test_of_two_extensions_before_an_email_only_the_last_deadline_is_told() -> None:
+    waiting = promote()
+    sent(1)
+    give(waiting, 1)
+    give(waiting, 2)
+
+    told = [each.subject for each in sent(2) if "More time" in each.subject]
+
+    deadline = factories.fresh(waiting).acknowledge_by
+    assert deadline is not None
+    assert len(told) == 1
+    assert f"{deadline:%H:%M}" in told[0]
+
+
+def test_the_end_of_an_offer_takes_the_last_entry_out_of_calendars() -> None:
+    waiting = promote()
+    sent(1)
+    for _ in range(5):
+        give(waiting, 1)
+    extend_deadline(application_id=waiting.id, seconds=60)
+    confirm(waiting)
+
+    cancelled = calendar_of(sent(2)[-1])
+
+    assert "METHOD:CANCEL" in cancelled
+    assert "SEQUENCE:7" in cancelled

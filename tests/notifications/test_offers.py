@@ -15,10 +15,12 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application, Email
 from pipeline.notifications.offers import GUARD, OfferTimes, list_checkpoints
 from pipeline.services.leaving import withdraw
+from pipeline.services.turns import extend_offer
 from tasks.models import Task
 from tests.support import factories
 from tests.support.applicants import confirm
 from tests.support.clock import let_time_pass
+from tests.support.invariants import assert_line_is_sound
 from tests.support.smtp import Mailbox, free_port, mail_server, point_to
 from tests.support.task_runs import let_tasks_wait, make_retries_due, run_due_tasks
 
@@ -238,3 +240,64 @@ def test_a_mail_that_takes_a_moment_moves_no_deadline() -> None:
     run_due_tasks("email.event")
 
     assert not factories.fresh(waiting).deadline_extended
+
+
+def extend(waiting: Application, seconds: int) -> None:
+    """Let the company extend an offer."""
+    deadline = factories.fresh(waiting).acknowledge_by
+    assert deadline is not None
+    until = deadline + timedelta(seconds=seconds)
+    extend_offer(application_id=waiting.id, acknowledge_by=until, actor=factories.RECRUITER)
+
+
+def test_reminders_follow_the_deadline_that_the_company_gave() -> None:
+    waiting = offered()
+    run_due_tasks()
+    extend(waiting, DAY)
+    run_due_tasks()
+
+    pass_time(waiting, DAY / 2)  # half of the first window
+    run_due_tasks()
+    pass_time(waiting, DAY / 2 - 3_600)  # an hour before the first deadline
+    run_due_tasks()
+    assert subjects() == ["Your turn", "More time"]
+
+    pass_time(waiting, 3_600)  # half of the time from the extension on
+    run_due_tasks()
+    assert subjects() == ["Your turn", "More time", "Reminder"]
+    pass_time(waiting, DAY - 3_600)
+    run_due_tasks()
+
+    assert subjects() == ["Your turn", "More time", "Reminder", "Reminder"]
+    assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_more_time_after_the_last_reminder_has_a_reminder_of_its_own() -> None:
+    waiting = offered()
+    run_due_tasks()
+    for seconds in (DAY / 2, DAY / 2 - 3_600):
+        pass_time(waiting, seconds)
+        run_due_tasks()
+    extend(waiting, 9 * 3_600)
+    run_due_tasks()
+    assert subjects() == ["Your turn", "Reminder", "Reminder", "More time"]
+
+    pass_time(waiting, 9 * 3_600)
+    run_due_tasks()
+
+    assert subjects()[-1] == "Reminder"
+    deadline = factories.fresh(waiting).acknowledge_by
+    assert deadline is not None
+    assert f"{deadline:%H:%M}" in mail.outbox[-1].subject
+
+
+def test_the_system_still_gives_time_back_after_the_company_gave_more() -> None:
+    waiting = offered(window=3_600)
+    extend(waiting, 600)
+    Task.objects.filter(type__key="email.event").delete()  # its email never leaves
+    pass_time(waiting, 3_600 - 30)
+
+    assert run_due_tasks("email.guard") == ["SUCCEEDED"]
+
+    assert events(waiting).count(EventType.DEADLINE_EXTENDED) == 2
+    assert_line_is_sound(waiting.job_id)

@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from jobs.models import Company, JobStatus, Role
+from pipeline.attachments.kinds import NAMES as FILE_KINDS
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of, read_draft
 from pipeline.models import Application, Attachment, FormRefusals, FurtherQuestion, GivenAnswers
@@ -376,3 +377,39 @@ def test_a_further_question_is_emailed_without_the_answer(company: Company) -> N
     letter = mail.outbox[-1]
     assert "asks you one more question" in letter.subject
     assert "When can you start?" in letter.body
+
+
+def test_the_editor_of_a_file_question_lists_the_kinds_and_keeps_them(company: Company) -> None:
+    browser, job_id = member(company), factories.job(company_id=company.id)
+    shown = text(browser.get(f"/company/jobs/{job_id}/form/new/FILE/"))
+
+    save(browser, job_id, "new/FILE", label="CV", file_count="1", file_kinds=["PDF", "ODT"])
+    [made] = read_draft(read_job(job_id)).questions
+    edited = text(browser.get(f"/company/jobs/{job_id}/form/questions/{made.key}/"))
+
+    assert all(f'value="{kind}"' in shown for kind in FILE_KINDS)
+    assert made.file_kinds == ("PDF", "ODT")
+    assert len(re.findall(r'name="file_kinds" value="(?:PDF|ODT)"[^>]* checked', edited)) == 2
+
+
+def test_fields_of_a_condition_are_not_called_optional(company: Company) -> None:
+    browser, job_id = member(company), factories.job(company_id=company.id)
+
+    page = text_of(browser.get(f"/company/jobs/{job_id}/form/new/YES_NO/"))
+
+    assert "Help below the question (optional)" in page
+    assert page.count("(optional)") == 1
+
+
+def test_a_single_error_is_in_words_once_and_a_question_gets_no_colon() -> None:
+    job_id = job_with([question(Kind.LONG_TEXT, "why", label="Why this job?", required=True)])
+    browser = Client()
+
+    one = text(browser.post(f"/jobs/{job_id}/apply/", ANN))
+    two = text(browser.post(f"/jobs/{job_id}/apply/", {"email": ANN["email"]}))
+
+    assert one.count("Answer this question.") == 1
+    assert '<a href="#id_q_why">Why this job?</a></li>' in one
+    assert two.count("Answer this question.") == 2
+    assert '<a href="#id_q_why">Why this job?</a> Answer' in two
+    assert '<a href="#id_name">Name</a>: Fill in' in two

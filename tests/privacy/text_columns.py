@@ -19,18 +19,15 @@ class Personal:
 
 _DERIVED = "not by itself: made from the name"
 _ACCOUNT = "on the account page"
+_DEVICE = "erased; when it is removed; a member's, with their last team or their account"
 _KEPT = "applications.kept_by_the_company"
 
 PERSONAL: dict[str, Personal] = {
     "applicants_applicant.email": Personal("applicant", "account.email", "erased"),
     "applicants_applicant.name": Personal("applicant", "account.name", "erased"),
     "applicants_applicant.time_zone": Personal("applicant", "account.time_zone", "erased"),
-    "applicants_device.name": Personal("applicant", "devices.name", "erased; when it is removed"),
-    "applicants_device.endpoint": Personal(
-        "applicant",
-        "devices.push_service",
-        "erased; when it is removed",
-    ),
+    "applicants_device.name": Personal("applicant", "devices.name", _DEVICE),
+    "applicants_device.endpoint": Personal("applicant", "devices.push_service", _DEVICE),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
     "pipeline_attachment.name": Personal("applicant", "applications.files", "erased"),
     "pipeline_decisionnote.text": Personal(
@@ -79,6 +76,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_importrefusal.external_id": Personal(
         "applicant", "no: written by the company for itself", "erased; 7 days"
     ),
+    "pipeline_importrefusal.answers": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_importrefusal.name": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_storedpart.data": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_storedfile.name": Personal("applicant", "no: named by the company", "erased; 7 days"),
@@ -110,6 +108,9 @@ PERSONAL: dict[str, Personal] = {
     "jobs_user.email": Personal("staff", _ACCOUNT, "kept while the account exists"),
     "jobs_user.first_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.last_name": Personal("staff", "never filled in", "kept with the account"),
+    "jobs_user.name": Personal("staff", _ACCOUNT, "kept with the account"),
+    "jobs_companyrequest.company_name": Personal("staff", "no: the operator's queue", "90 days"),
+    "jobs_companyrequest.email": Personal("staff", "no: the operator's queue", "90 days"),
     "account_emailaddress.email": Personal("staff", _ACCOUNT, "kept with the account"),
     "mfa_authenticator.data": Personal("staff", _ACCOUNT, "until it is removed"),
     "usersessions_usersession.ip": Personal("staff", "on the sessions page", "with the session"),

@@ -106,6 +106,7 @@ class Model:
             self.queue.remove(who)
         if event != "DEADLINE_EXTENDED":
             who.deadline, who.extended, who.since = None, False, self.now
+            who.extended_by = {}
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
             if to == "PENDING_ACKNOWLEDGMENT" or (to == "ACTIVE" and before is None):
                 who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
@@ -289,9 +290,25 @@ class Model:
     def extend(self, who: Standing, seconds: int) -> None:
         if who.last_event in ("DECAYED", "LAPSED"):
             raise Refused("AcknowledgmentExpired")
-        if who.deadline is None or who.extended or self.status == "CLOSED":
+        if who.deadline is None or who.extended_by.get("system") or self.status == "CLOSED":
             raise Refused("IllegalMove")
-        who.deadline, who.extended = after_running(self, who.deadline, seconds), True
+        self.give_time(who, "system", after_running(self, who.deadline, seconds))
+
+    def extend_for_company(self, who: Standing, until: datetime) -> None:
+        if who.last_event in ("DECAYED", "LAPSED"):
+            raise Refused("AcknowledgmentExpired")
+        if who.deadline is None or self.status == "CLOSED":
+            raise Refused("IllegalMove")
+        if until == who.deadline:
+            return
+        is_over = who.extended_by.get("company", 0) == 5
+        if until < who.deadline or until > self.now + timedelta(days=30) or is_over:
+            raise Refused("NotExtendable")
+        self.give_time(who, "company", until)
+
+    def give_time(self, who: Standing, giver: str, until: datetime) -> None:
+        who.deadline, who.extended = until, True
+        who.extended_by = who.extended_by | {giver: who.extended_by.get(giver, 0) + 1}
         self.step(who, "DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT")
 
     # What companies do

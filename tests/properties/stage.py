@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 from unittest.mock import MagicMock, patch
 from uuid import UUID
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
-from pipeline.domain.states import SYSTEM, EventType, Status
+from pipeline.domain.states import SYSTEM, ActorKind, EventType, Status
 from pipeline.line import lock
 from pipeline.line.lock import LockedPeople, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_job_move
 from pipeline.line.sources import Memory
 from pipeline.line.write import write
-from pipeline.models import ApplicationRow, PlannedSeats
+from pipeline.models import Application, ApplicationRow, PlannedSeats
 from pipeline.services import jobs, joining, leaving, settling, turns
 
 
@@ -65,11 +66,18 @@ class Stage:
             ):
                 for name in names:
                     patches.enter_context(patch.object(module, name, none))
+            patches.enter_context(patch.object(turns, "count_extensions", self.count_extensions))
             patches.enter_context(patch.object(PlannedSeats, "objects", plans))
             patches.enter_context(
                 patch.object(PlannedSeats, "save", lambda plan, **_: self.line.plans.append(plan))
             )
             yield
+
+    def count_extensions(self, application: Application, by: ActorKind) -> int:
+        """Count those of an open offer, as the selector does: they are its last events."""
+        own = (each for each in reversed(self.line.log) if each.application_id == application.id)
+        given = takewhile(lambda each: each.event == EventType.DEADLINE_EXTENDED, own)
+        return sum(each.actor_kind == by for each in given)
 
     def lock_job(self, job_id: UUID) -> LockedJob:
         return self.line.lock(self.now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -29,6 +29,7 @@ class Standing:
     verify_by: datetime | None = None
     deadline: datetime | None = None
     extended: bool = False
+    extended_by: dict[str, int] = field(default_factory=dict)
     promoted_at: datetime | None = None
     acknowledged_at: datetime | None = None
     ended_at: datetime | None = None

@@ -35,7 +35,7 @@ from pipeline.services.jobs import (
 from pipeline.services.joining import verify
 from pipeline.services.leaving import reinstate, remove, withdraw
 from pipeline.services.settling import seconds_until_settlement, settle, settle_next_due
-from pipeline.services.turns import acknowledge, extend_deadline
+from pipeline.services.turns import acknowledge, extend_deadline, extend_offer
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.contest_rules import ContestRules
 from tests.properties.drawn_policies import capacities, changes, policies
@@ -192,6 +192,27 @@ class History(ContestRules, PassRules, PositionRules, RuleBasedStateMachine):
                 lambda: extend_deadline(application_id=who.id, seconds=seconds),
                 lambda _: self.model.extend(who, seconds),
             )
+
+    @rule(
+        which=picks,
+        anyone=rarely,
+        seconds=st.sampled_from([-1, 0, 1, 1, 60, 3_600, 86_400, 2_592_000]),
+        times=st.sampled_from([1, 1, 2, 6]),
+    )
+    def company_gives_more_time(self, which: int, anyone: bool, seconds: int, times: int) -> None:
+        among = self.model.people if anyone else self.model.pending()
+        if who := self.pick(among, which):
+            for number in range(1, times + 1):
+                stands = who.deadline or self.model.now
+                until = stands + timedelta(seconds=seconds * number)
+                self.do(
+                    lambda until=until: extend_offer(
+                        application_id=who.id,
+                        acknowledge_by=until - self.passed,
+                        actor=factories.RECRUITER,
+                    ),
+                    lambda _, until=until: self.model.extend_for_company(who, until),
+                )
 
     @rule(capacity=st.none() | capacities, policy=st.just({}) | st.just({}) | changes)
     def company_alters(self, capacity: int | None, policy: dict[str, Any]) -> None:

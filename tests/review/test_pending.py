@@ -12,7 +12,7 @@ from pipeline.domain.states import Outcome
 from pipeline.models import PendingDecision
 from pipeline.privacy.erase import erase_person
 from pipeline.review.decisions import RESCUE_AFTER, TASK
-from pipeline.selectors.review import MOST_SHOWN, pending_application_ids, shown_pending_decisions
+from pipeline.selectors.review import MOST_SHOWN, read_awaited_decisions, shown_pending_decisions
 from tests.support import factories
 from tests.support.applicants import named
 from tests.support.decisions import made, removals, states
@@ -51,7 +51,7 @@ def test_nobody_can_be_ticked_whose_decision_is_not_shown(undo_seconds: int, job
     for person in crowd:
         made(job, person.name)
 
-    assert pending_application_ids(job) == {person.id for person in crowd}
+    assert read_awaited_decisions(job_id=job).keys() == {person.id for person in crowd}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from html import unescape
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -57,7 +58,8 @@ def attempt(
 ) -> Attempt:
     """An attempt over the API."""
     headers = [(HEADER.lower().encode(), token.encode())] if token else []
-    return Attempt({"path": API, "scheme": "http", "headers": headers}, job_id, credential, content)
+    scope = {"path": API, "scheme": "http", "headers": headers}
+    return Attempt(scope, job_id, credential, BytesIO(content))
 
 
 def form(fields: list[tuple[str, str]], *, origin: str = "http://localhost") -> Attempt:
@@ -68,7 +70,7 @@ def form(fields: list[tuple[str, str]], *, origin: str = "http://localhost") -> 
         (b"content-type", b"application/x-www-form-urlencoded"),
     ]
     scope = {"path": PAGE, "scheme": "http", "headers": headers}
-    return Attempt(scope, JOB, b"", as_browser(fields))
+    return Attempt(scope, JOB, b"", BytesIO(as_browser(fields)))
 
 
 def as_browser(fields: list[tuple[str, str]]) -> bytes:
@@ -162,19 +164,22 @@ def test_only_a_form_of_this_site_is_kept() -> None:
 
 def in_parts(fields: list[tuple[str, str]], *, file: bytes = b"") -> Attempt:
     """An attempt by a page's form with a field for files; a browser sends it without one, too."""
-    parts = [f'Content-Disposition: form-data; name="{k}"\r\n\r\n{v}' for k, v in fields]
-    name = "cv.pdf" if file else ""
-    parts += [
-        f'Content-Disposition: form-data; name="cv"; filename="{name}"\r\n\r\n{file.decode()}'
-    ]
-    body = "".join(f"--edge\r\n{part}\r\n" for part in parts) + "--edge--\r\n"
+    body = parts_of(fields, file=file)
     headers = [
         (b"host", b"localhost"),
         (b"origin", b"http://localhost"),
         (b"content-type", b"multipart/form-data; boundary=edge"),
     ]
     scope = {"path": PAGE, "scheme": "http", "headers": headers}
-    return Attempt(scope, JOB, b"", body.encode())
+    return Attempt(scope, JOB, b"", BytesIO(body))
+
+
+def parts_of(fields: list[tuple[str, str]], *, file: bytes = b"", name: str = "cv.pdf") -> bytes:
+    """A form in parts, with the edge `edge` and a file `cv`."""
+    parts = [f'Content-Disposition: form-data; name="{k}"\r\n\r\n{v}'.encode() for k, v in fields]
+    shown = name if file else ""
+    head = f'Content-Disposition: form-data; name="cv"; filename="{shown}"\r\n\r\n'.encode()
+    return b"".join(b"--edge\r\n%b\r\n" % part for part in [*parts, head + file]) + b"--edge--\r\n"
 
 
 def test_a_form_in_parts_is_kept_with_its_uploads_and_so_is_its_place() -> None:
@@ -188,8 +193,23 @@ def test_a_form_in_parts_is_kept_with_its_uploads_and_so_is_its_place() -> None:
     assert form([*kept[1:], (FIELD, token)]).place() is None
 
 
-def test_a_form_with_a_file_is_not_kept_because_a_page_cannot_send_it_again() -> None:
-    assert in_parts(FORM, file=b"%PDF-1.7").kept_fields() is None
+def test_a_form_with_a_file_is_kept_but_for_the_file_which_is_named() -> None:
+    file = b"%PDF-1.7" + bytes(3_000_000)
+    first = in_parts(FORM, file=file)
+
+    assert first.kept_fields() == FORM
+    assert first.chosen_files() == [("cv", "cv.pdf")]
+
+
+def test_the_place_of_a_form_with_a_file_is_kept_for_the_same_fields() -> None:
+    file = b"%PDF-1.7" + bytes(3_000_000)
+    token = (FIELD, in_parts(FORM, file=file).issue(CAME_AT))
+
+    assert in_parts([token, *FORM], file=file).place() == CAME_AT
+    assert in_parts([token, *FORM[:-1], ("email", "eve@b.c")], file=file).place() is None
+    assert in_parts([token, token, *FORM], file=file).place() is None
+    assert in_parts([("long", "x" * 70_000), token, *FORM], file=file).place() is None
+    assert in_parts(FORM, file=file).place() is None
 
 
 def test_a_token_takes_no_time_worth_naming() -> None:
@@ -210,8 +230,8 @@ def test_a_token_takes_no_time_worth_naming() -> None:
     sent = [*FORM, (FIELD, form(FORM).issue(CAME_AT))]
     headers, content = form([])._scope["headers"], urlencode(sent).encode()
     scope = {"path": PAGE, "scheme": "http", "headers": headers}
-    of_form = cpu_us(lambda: Attempt(scope, JOB, b"", content).place())
-    assert Attempt(scope, JOB, b"", content).place() == CAME_AT
+    of_form = cpu_us(lambda: Attempt(scope, JOB, b"", BytesIO(content)).place())
+    assert Attempt(scope, JOB, b"", BytesIO(content)).place() == CAME_AT
     assert max(made, checked, of_form) < 50
 
 
@@ -523,6 +543,56 @@ def test_nor_does_a_body_that_is_too_long_to_keep(full: Full) -> None:
     status, headers, _ = send(full.port, API, ADA + b" " * places.MOST_BYTES)
 
     assert (status, "place-token" in headers) == (503, False)
+
+
+LARGE = b"%PDF-1.7" + bytes(2_000_000)
+OF_PAGE = {
+    "Content_Type": "multipart/form-data; boundary=edge",
+    "Cookie": "sessionid=1",
+    "Host": "localhost",
+    "Origin": "http://localhost",
+}
+
+
+def token_in(page: str) -> tuple[str, str]:
+    [value] = re.findall(f'name="{FIELD}" value="([^"]+)"', page)
+    return FIELD, unescape(value)
+
+
+def test_a_form_with_a_large_file_is_kept_at_a_full_site_and_so_is_its_place(full: Full) -> None:
+    status, headers, page = send(full.port, PAGE, parts_of(FORM, file=LARGE), **OF_PAGE)
+
+    assert (status, headers["content-type"]) == (503, "text/html; charset=utf-8")
+    assert 'value="Ada &quot;A&quot; &lt;&amp;&gt;"' in page
+    assert '<input type="file" name="cv" required>' in page
+    assert "Choose again: cv.pdf" in page
+    assert 'enctype="multipart/form-data"' in page
+    assert "data-send-after" not in page
+    full.let_newcomer_wait()
+    full.send("ada", PAGE, parts_of([token_in(page), *FORM], file=LARGE), **OF_PAGE)
+    eventually(lambda: full.answers.get("newcomer", (0,))[0] == 503)
+    assert full.go_on()["ada"][0] == 201
+    assert full.busy.places == [False, False, True]
+
+
+def test_a_form_with_a_large_file_is_kept_if_the_job_is_too_busy(port: int, busy: Busy) -> None:
+    busy.turns.release(100)
+    busy.status = "503 Service Unavailable"
+
+    status, _, page = send(port, PAGE, parts_of(FORM, file=LARGE), **OF_PAGE)
+    busy.status = "201 Created"
+    send(port, PAGE, parts_of([token_in(page), *FORM], file=LARGE), **OF_PAGE)
+
+    assert status == 503
+    assert busy.places == [False, True]
+
+
+def test_the_name_of_a_file_cannot_break_the_page(full: Full) -> None:
+    body = parts_of(FORM, file=LARGE, name="<b>'&.pdf")
+
+    _, _, page = send(full.port, PAGE, body, **OF_PAGE)
+
+    assert "&lt;b&gt;&#x27;&amp;.pdf" in page
 
 
 def test_a_refusal_by_a_busy_job_or_database_has_a_token_too(port: int, busy: Busy) -> None:

@@ -52,8 +52,13 @@ OF_COMPANY: dict[str, Any] = {
     "account.EmailConfirmation": lambda acme: Q(email_address__user__memberships__company=acme),
     "applicants.Applicant": lambda acme: Q(applications__job__company=acme),
     "applicants.ApplicantToken": lambda acme: Q(applicant__applications__job__company=acme),
-    "applicants.Device": lambda acme: Q(applicant__applications__job__company=acme),
-    "applicants.DeviceNotice": lambda acme: Q(device__applicant__applications__job__company=acme),
+    "applicants.Device": lambda acme: (
+        Q(applicant__applications__job__company=acme) | Q(user__memberships__company=acme)
+    ),
+    "applicants.DeviceNotice": lambda acme: (
+        Q(device__applicant__applications__job__company=acme)
+        | Q(device__user__memberships__company=acme)
+    ),
     "jobs.ApiKey": lambda acme: Q(company=acme),
     "jobs.Company": lambda acme: Q(id=acme.id),
     "jobs.Job": lambda acme: Q(company=acme),
@@ -126,6 +131,7 @@ OF_SITE = {
         "applicants.SignInCode",
         "auth.Group",
         "auth.Permission",
+        "jobs.CompanyRequest",
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
     *("pipeline.ReceiptKey", "pipeline.RemovedObject", "pipeline.WebServer"),

@@ -37,6 +37,7 @@ def process_environment(**changes: str) -> dict[str, str]:
         "SECRET_KEY": settings.SECRET_KEY,
         "DECISION_UNDO_SECONDS": "0",
         "DEMO_TASKS": "on",
+        "SIGN_UP": "open",
         "ATTACHMENT_STORAGE": settings.STORAGES["attachments"]["OPTIONS"]["location"],
         "ATTACHMENT_REMOVALS_FILE": str(settings.ATTACHMENT_REMOVALS_FILE),
         "WEBHOOK_ALLOW_PRIVATE": "on",

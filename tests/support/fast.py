@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.durations import noted_tests
 from tests.support.together import together
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -83,7 +84,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
     if not config.getoption("--fast"):
         return
-    chosen = _ends_of_tables([item for item in items if not _is_left_out(item)])
+    long = noted_tests()
+    short = [item for item in items if not (_is_left_out(item) or item.nodeid in long)]
+    chosen = _ends_of_tables(short)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
 
@@ -103,7 +106,8 @@ def pytest_terminal_summary(
     if config.getoption("--fast"):
         terminalreporter.write_line(
             f"--fast left out the tests marked: {', '.join(LEFT_OUT)}"
-            ", took one random history of each kind,"
+            " and those that are noted to take long,"
+            " took one random history of each kind,"
             " and of each table of cases the first and the last"
         )
 
@@ -117,9 +121,11 @@ def _is_left_out(item: pytest.Item) -> bool:
 
 
 def _mark_of(path: Path) -> str | None:
-    if not path.is_relative_to(TESTS):
-        return None
-    name = path.relative_to(TESTS).as_posix()
+    return mark_of(path.relative_to(TESTS).as_posix()) if path.is_relative_to(TESTS) else None
+
+
+def mark_of(name: str) -> str | None:
+    """Return the mark of a file or folder below `tests`, if it has one."""
     folders = (
         mark for place, mark in MARKS_OF_FOLDERS.items() if f"{name}/".startswith(f"{place}/")
     )

@@ -113,6 +113,14 @@ def reinstatement() -> Sent:
     return Sent(key_of(company), f"/applications/{missed.id}/reinstate", body)
 
 
+def extension() -> Sent:
+    company = factories.company().id
+    job = factories.job(company_id=company, acknowledge_first_seat=True)
+    offered = factories.application(job)
+    body = {"acknowledge_by": database_now() + timedelta(days=2)}
+    return Sent(key_of(company), f"/applications/{offered.id}/extend", body)
+
+
 def email_again() -> Sent:
     company = factories.company().id
     seated = factories.application(factories.job(company_id=company))
@@ -269,6 +277,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     **{path: [partial(_sent, made)] for path, made in FORM_POSTS.items()},
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
+    "applications/<uuid:application_id>/extend": [extension],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
     "jobs/<uuid:job_id>/applications/import": [some_import],
     "uploads": [announced_upload],

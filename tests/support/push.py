@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from applicants.models import Applicant, Device
-from pipeline.notifications.devices import add_device
+from jobs.models import User
+from pipeline.notifications.devices import Owner, add_device
 from tests.support.receiver import Received
 
 SITE_KEY = b"\7" * 32
@@ -56,10 +57,10 @@ class Browser:
             "secret": encoded(self._secret),
         }
 
-    def added_for(self, person: Applicant, endpoint: str) -> Device:
-        """Switch notifications on for a person."""
-        given = self.subscription(endpoint)
-        return add_device(applicant_id=person.id, here=None, **given, user_agent=CHROME)
+    def added_for(self, person: Applicant | User, endpoint: str) -> Device:
+        """Switch notifications on for an applicant, or for the account of a member."""
+        owner = Owner(user_id=person.id) if isinstance(person, User) else Owner(person.id)
+        return add_device(owner, **self.subscription(endpoint), here=None, user_agent=CHROME)
 
     def read(self, body: bytes) -> bytes:
         """Decrypt a message of one record; the padding is gone."""

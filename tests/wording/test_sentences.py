@@ -127,6 +127,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     possible |= {(EventType.JOB_OPENED, ActorKind.SYSTEM), (EventType.JOB_CLOSED, ActorKind.SYSTEM)}
     possible |= {(EventType.JOB_CLOSED, FILLED_BY), (EventType.POSITIONS_CHANGED, POSITIONS)}
+    possible.add((EventType.DEADLINE_EXTENDED, ActorKind.COMPANY))
     dates = (OPENS_AT, CLOSES_AT, OPENS_AND_CLOSES)
     possible |= {(EventType.DATES_CHANGED, what) for what in dates}
     assert {key for key in SENTENCES if key not in possible} == set()

@@ -70,6 +70,18 @@ def test_the_browsers_tests_are_two_units_beside_the_one_with_its_own_site() -> 
     assert sorted(units(scheduler(tests))) == ["site 0", "site 1", STOPWATCH]
 
 
+def test_one_process_begins_with_what_waits_and_the_other_with_what_computes() -> None:
+    computing = [f"tests/x/test_{n}.py" for n in range(5)]
+    waiting = [f"tests/races/test_{n}.py" for n in range(3)]
+
+    first, second = scheduler(
+        [f"{file}::test_x" for file in computing + waiting]
+    ).assigned_work.values()
+
+    assert list(first) == waiting[:2]
+    assert list(second) == computing[:2]
+
+
 def test_of_a_table_the_short_run_takes_both_ends() -> None:
     names = ["a", "b[1]", "b[2]", "b[3]", "c[x]"]
     tests: list[Any] = [_Test(name) for name in names]
@@ -85,8 +97,10 @@ class _Test:
 def test_two_processes_have_databases_of_their_own_and_one_that_ends_leaves_its_name(
     tmp_path: Path,
 ) -> None:
-    first, second = start(tmp_path), start(tmp_path)
-    assert (name_of(first), name_of(second)) == ("test_0", "test_1")
+    first = start(tmp_path)
+    assert name_of(first) == "test_0"
+    second = start(tmp_path)
+    assert name_of(second) == "test_1"
 
     first.communicate()
     third = start(tmp_path)

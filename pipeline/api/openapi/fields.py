@@ -239,7 +239,10 @@ DESCRIPTIONS = form_words.DESCRIPTIONS | {
     "application": "The event's application as it is now, without its `position`; null unless "
     "expanded.",
     "decision": "The company's decision; null if there is none, or unless expanded.",
+    "decision_due_at": "When a decision that a member made on a page takes effect, unless it is"
+    " undone; null if none waits, for applicants, or unless `decision` is expanded.",
     "existing_id": "The id of the object that causes the refusal, if there is one.",
+    "extensions_count": "Deadlines of offers that the company extended.",
     "external_id": "The company's own id of it, unique among its kind; null for applicants.",
     "metadata": "The company's own short texts, by key; null for applicants.",
     "prev_hash": "The hash of the event before it; zeros for the first one.",

@@ -51,6 +51,7 @@ DESCRIPTIONS = {
     "question": "The question.",
     "questions": "The questions that people answer when they apply, in their order.",
     "refusal": "The sentence for people who do not meet the condition.",
+    "replaced": "Whether the latest answers name another file, or none.",
     "required": "Whether nobody can apply without an answer.",
     "searchable": "Whether a search for a name also finds its words.",
     "unit": "The unit of a number.",

@@ -9,15 +9,16 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.companies import read_company
+from jobs.companies import UndoTimes, read_company, set_undo_times
 from jobs.errors import CompanyNotFound
-from jobs.models import Company, Scope
+from jobs.models import UNDO_SECONDS, Company, Scope
 from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint, read_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
 from pipeline.api.v1.fields import Shape, Text, Whole
+from pipeline.api.v1.outputs import Count
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.permissions import Action
 from pipeline.line.clock import read_company_clock
@@ -38,16 +39,32 @@ class CompanyOut(TypedDict):
     created_at: datetime
     scopes: list[Annotated[str, Scope]] | None
     key_id: UUID | None
+    undo_removal_seconds: Count
+    undo_hiring_seconds: Count
+
+
+class CompanyChangeIn(Shape):
+    """How long decisions made on pages can be undone. Other fields stay as they are."""
+
+    undo_removal_seconds = Whole(
+        min_value=UNDO_SECONDS[0], max_value=UNDO_SECONDS[1], allow_null=True, required=False
+    )
+    undo_hiring_seconds = Whole(
+        min_value=UNDO_SECONDS[0], max_value=UNDO_SECONDS[1], allow_null=True, required=False
+    )
 
 
 def company_out(company: Company, caller: CompanyCaller) -> CompanyOut:
     """Return a company, as its own members and keys see it, with the asking key's id and scopes."""
+    undo = UndoTimes.of(company)
     return {
         "id": company.id,
         "name": company.name,
         "created_at": company.created_at,
         "scopes": sorted(caller.scopes) if caller.key_id else None,
         "key_id": caller.key_id,
+        "undo_removal_seconds": undo.removal,
+        "undo_hiring_seconds": undo.hiring,
     }
 
 
@@ -58,6 +75,24 @@ class OwnCompany(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company that the caller acts for."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        return Response(company_out(read_company(caller.company_id), caller))
+
+    @describes(
+        "change_own_company",
+        Tag.COMPANIES,
+        Action.CHANGE_RULES,
+        CompanyOut,
+        takes=(CompanyChangeIn,),
+        about="Decisions that members make on pages wait this long and can be undone meanwhile;"
+        " decisions over the API never wait. Null: as long as the site says. Decisions that"
+        " already wait keep their time.",
+    )
+    def patch(self, request: Request) -> Response:
+        """Change how long the company's decisions can be undone."""
+        caller = authorize_company(caller_of(request), Action.CHANGE_RULES)
+        seconds = read_body(request, CompanyChangeIn)
+        if seconds:
+            set_undo_times(company_id=caller.company_id, seconds=seconds, by=caller.actor.id)
         return Response(company_out(read_company(caller.company_id), caller))
 
 

@@ -91,6 +91,10 @@ class LineOut(TypedDict):
     status: Annotated[str, JobStatus]
     capacity: Count
     policy: PolicyOut
+    positions_to_fill: Count | None
+    hired_count: Count | None
+    opens_at: datetime | None
+    closes_at: datetime | None
     active: list[PlaceOut]
     pending: list[PlaceOut]
     waitlist: list[PlaceOut]
@@ -134,6 +138,10 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
         "status": line.status,
         "capacity": line.capacity,
         "policy": policy_out(line.policy, line.policy_version),
+        "positions_to_fill": line.positions_to_fill,
+        "hired_count": line.hired_count,
+        "opens_at": line.opens_at,
+        "closes_at": line.closes_at,
         "active": [_place_out(place, as_of) for place in line.active],
         "pending": [_place_out(place, as_of) for place in line.pending],
         "waitlist": [_place_out(place, as_of) for place in line.waitlist],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -23,6 +24,7 @@ from pipeline.api.auth import (
     Caller,
     CompanyCaller,
     PersonCaller,
+    PortalCaller,
     authorize,
     caller_of,
     represents_company,
@@ -49,6 +51,7 @@ from pipeline.attachments.serving import file_response
 from pipeline.attachments.uploads import holder_of
 from pipeline.domain.errors import JobNotFound, UploadNotFound
 from pipeline.domain.permissions import Action
+from pipeline.form.answers import read_latest, replaced_files
 from pipeline.models import FILE_NAME_LENGTH, Attachment
 
 # Allowance for what a form adds around its file.
@@ -71,7 +74,7 @@ def holder_of_caller(caller: Caller) -> bytes:
     match caller:
         case CompanyCaller(company_id=company_id):
             return holder_of("company", company_id)
-        case PersonCaller(applicant_id=applicant_id):
+        case PersonCaller(applicant_id=applicant_id) | PortalCaller(applicant_id=applicant_id):
             return holder_of("person", applicant_id)
     raise PermissionDenied("Only a company or an applicant can upload files.")
 
@@ -102,7 +105,8 @@ class AddedFilesIn(Shape):
 class FileOut(TypedDict):
     """A file of an application, or an upload that no application has yet.
 
-    It can be opened while `state` is `CLEAN` or `UNSCANNED`.
+    It can be opened while `state` is `CLEAN` or `UNSCANNED`. `replaced`: it answered a question,
+    and the latest answers name another file, or none.
     """
 
     id: UUID
@@ -114,6 +118,7 @@ class FileOut(TypedDict):
     size_bytes: Annotated[int, ("minimum", 0)]
     sha256: str | None
     state: Annotated[str, Attachment.State]
+    replaced: bool
     created_at: datetime
     received_at: datetime | None
     expires_at: datetime | None
@@ -128,10 +133,13 @@ class FilesOut(TypedDict):
 
 def _files_out(application_id: UUID) -> FilesOut:
     rows = read_attachments(application_id)
-    return {"data": [file_out(row) for row in rows], "next_cursor": None}
+    latest = read_latest([application_id]).get(application_id)
+    replaced = replaced_files(rows, latest.answers if latest else None)
+    data = [file_out(row, is_replaced=row in replaced) for row in rows]
+    return {"data": data, "next_cursor": None}
 
 
-def file_out(row: Attachment) -> FileOut:
+def file_out(row: Attachment, *, is_replaced: bool = False) -> FileOut:
     """Return a file for clients."""
     return {
         "id": row.id,
@@ -143,6 +151,7 @@ def file_out(row: Attachment) -> FileOut:
         "size_bytes": row.size_bytes,
         "sha256": bytes(row.sha256).hex() if row.sha256 else None,
         "state": row.state,
+        "replaced": is_replaced,
         "created_at": row.created_at,
         "received_at": row.received_at,
         "expires_at": row.expires_at,
@@ -210,7 +219,7 @@ class Uploads(Endpoint):
         throttles.check(request, "upload", caller.log_name)
         given = read_body(request, UploadFormIn if _is_form(request) else AnnouncedUploadIn)
         job = visible_job(caller, given["job_id"])
-        if isinstance(caller, CompanyCaller) and not represents_company(caller, job.company_id):
+        if not _is_within_company(caller, job.company_id):
             raise JobNotFound
         facts = {
             "company_id": job.company_id,
@@ -218,7 +227,7 @@ class Uploads(Endpoint):
             "holder": holder_of_caller(caller),
             "question_id": given["question_id"],
             "upload_id": idempotent_row_id(request),
-            "most_loose": uploads.MOST_LOOSE if isinstance(caller, PersonCaller) else None,
+            "most_loose": None if isinstance(caller, CompanyCaller) else uploads.MOST_LOOSE,
         }
         if file := given.get("file"):
             content, size = file.chunks(), file.size
@@ -246,7 +255,9 @@ class OneUpload(Endpoint):
         """Remove an upload that no application has. Repeating it is harmless."""
         caller = caller_of(request)
         authorize(caller, Action.UPLOAD)
-        uploads.discard(upload_id, holder=holder_of_caller(caller))
+        with suppress(UploadNotFound):
+            row = _own_upload(request, upload_id)
+            uploads.discard(row.id, holder=bytes(row.holder))
         return Response(status=204)
 
 
@@ -254,9 +265,16 @@ def _own_upload(request: Request, upload_id: UUID) -> Attachment:
     caller = caller_of(request)
     authorize(caller, Action.UPLOAD)
     row = find_upload(upload_id, holder=holder_of_caller(caller))
-    if row is None:
+    if row is None or not _is_within_company(caller, row.company_id):
         raise UploadNotFound
     return row
+
+
+def _is_within_company(caller: Caller, company_id: UUID) -> bool:
+    """Return whether a caller who acts for one company, or on its site, stays with that company."""
+    if isinstance(caller, PortalCaller):
+        return caller.company_id == company_id
+    return not isinstance(caller, CompanyCaller) or represents_company(caller, company_id)
 
 
 class UploadContent(Endpoint):

@@ -26,7 +26,7 @@ _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 urlpatterns = [
     path("", IndexView.as_view()),
     path("openapi.json", DocumentView.as_view()),
-    path("docs/", DocsView.as_view()),
+    path("docs/", DocsView.as_view(), name="api_docs"),
     path("jobs", jobs.Jobs.as_view()),
     path("jobs/<uuid:job_id>", jobs.OneJob.as_view()),
     path("jobs/<uuid:job_id>/open", jobs.OpenJob.as_view()),
@@ -71,6 +71,7 @@ urlpatterns = [
     ),
     path(f"{_FURTHER}/answer", answers.AnswerFurtherQuestion.as_view()),
     path(f"{_FURTHER}/withdraw", answers.WithdrawFurtherQuestion.as_view()),
+    path("applications/<uuid:application_id>/extend", review.OfferExtension.as_view()),
     path("applications/<uuid:application_id>/reinstate", review.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", review.Contests.as_view()),
     path(

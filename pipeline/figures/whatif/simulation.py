@@ -141,11 +141,12 @@ class Behaviour:
     """Behaviour of one person.
 
     `zones` are the time zones by which offers left out the quiet hours; empty if they had none.
+    `extensions` are those of each offer: how long after it, and by how much.
     """
 
     answers: list[Answer] = field(default_factory=list)
     zones: list[str] = field(default_factory=list)
-    extensions: dict[int, tuple[timedelta, timedelta]] = field(default_factory=dict)
+    extensions: dict[int, list[tuple[timedelta, timedelta]]] = field(default_factory=dict)
     reviews: list[Review] = field(default_factory=list)
 
     def answer(self, number: int, usual: Answer) -> Answer:
@@ -182,19 +183,24 @@ def read_behaviours(log: Iterable[LoggedEvent]) -> Behaviours:
     """Read from a log how everyone behaved."""
     of: dict[UUID, Behaviour] = {}
     last: dict[UUID, LoggedEvent] = {}
+    deadlines: dict[UUID, datetime] = {}
     for event in log:
         if event.application_id is None or event.event in _WITHOUT_CHOICE:
             continue
         person = of.setdefault(event.application_id, Behaviour())
         before = last.get(event.application_id)
         if before and event.event == EventType.DEADLINE_EXTENDED:
-            more = _logged_deadline(event) - _logged_deadline(before)
-            person.extensions[len(person.answers) - 1] = (event.at - before.at, more)
+            until = _logged_deadline(event)
+            more = until - deadlines[event.application_id]
+            deadlines[event.application_id] = until
+            earlier = person.extensions.setdefault(len(person.answers) - 1, [])
+            earlier.append((event.at - before.at, more))
             continue
         _note_ending(person, event, before)
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             person.answers.append(Answer())
             person.zones.append(event.data.get(TIME_ZONE, ""))
+            deadlines[event.application_id] = _logged_deadline(event)
         elif event.to_status == Status.ACTIVE:
             person.reviews.append(Review())
         last[event.application_id] = event
@@ -374,8 +380,7 @@ class Simulation:
             if is_open and self._offers[who] == number + 1:
                 act(job, application)
 
-        if number in behaviour.extensions:
-            after, more = behaviour.extensions[number]
+        for after, more in behaviour.extensions.get(number, ()):
             self._plan(offered_at + after, partial(while_open, act=partial(_extend, more=more)))
         if answer.after is not None and answer.move:
             act = partial(_answer, move=answer.move)

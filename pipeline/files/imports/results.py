@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from pipeline.domain.errors import StoredFileNotFound
-from pipeline.files.exports import formatted_csv_lines, formatted_pieces
+from pipeline.files.exports import ANSWER, answer_cell, formatted_csv_lines, formatted_pieces
 from pipeline.files.imports.columns import visible_text
 from pipeline.files.imports.rows import (
     LEFT_WORDS,
@@ -24,6 +24,7 @@ from pipeline.files.imports.rows import (
     Refusal,
     decode_part,
 )
+from pipeline.form.versions import all_questions
 from pipeline.models import ApplicationReference, ImportRefusal, ImportRun, StoredPart
 from tasks.models import Status, Task
 from tasks.sql.prepared import PreparedStatement
@@ -130,8 +131,8 @@ PIECE = 64 * 1_024  # characters, roughly
 _KEEP_REFUSED = PreparedStatement(
     """
 INSERT INTO pipeline_importrefusal
-    (run_id, row, reason, name, email, external_id, application_id, detail)
-SELECT run_id, row, reason, name, email, external_id, application_id, detail
+    (run_id, row, reason, name, email, external_id, application_id, detail, answers)
+SELECT run_id, row, reason, name, email, external_id, application_id, detail, answers
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 """
 )
@@ -159,6 +160,7 @@ def keep_refused_rows(
             "external_id": row.external_id,
             "application_id": str(in_the_way[row.number]) if row.number in in_the_way else None,
             "detail": told.get(row.number, ""),
+            "answers": row.answers,
         }
         for row, why in refused
     ]
@@ -172,7 +174,7 @@ def first_refusals(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
 
 
 def read_refused_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
-    """Yield every row that was not imported: number, name, address and reason.
+    """Yield every row that was not imported: number, name, address, reason and answers.
 
     After the end of the import, this includes rows that it did not reach. Rows come in the order of
     the file, with one batch in memory at a time.
@@ -196,7 +198,10 @@ def read_refused_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
 
 def refusal_report(seen: ImportProgress) -> Iterator[bytes]:
     """Yield the report as CSV in UTF-8."""
-    lines = formatted_csv_lines(REPORT_COLUMNS, read_refused_rows(seen))
+    questions = all_questions(seen.run.file.job_id)
+    columns = REPORT_COLUMNS + tuple(f"{ANSWER}{question.key}" for question in questions)
+    rows = (dict.fromkeys(columns) | row for row in read_refused_rows(seen))
+    lines = formatted_csv_lines(columns, rows)
     yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 
 
@@ -243,6 +248,7 @@ def _refused_row(
         "reason": words,
         "code": str(code),
         "external_id": row.external_id,
+        **{f"{ANSWER}{key}": answer_cell(each) for key, each in (row.answers or {}).items()},
     }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from jobs.models import Company, JobPosting, Membership, Telling, User
+from jobs.companies import set_undo_times
+from jobs.models import UNDO_SECONDS, Company, JobPosting, Membership, Telling, User
 from jobs.review_clock import DAY_SECONDS, WorkingHours
 from pipeline.config.demo_addresses import OWNER
 from pipeline.domain.states import Status
@@ -31,8 +32,13 @@ REASONS = ("Built a dinghy on her own.", "", "Asked about the band saw first.")
 
 
 def add_reviews(company: Company, job_id: UUID) -> None:
-    """Give a job a target, criteria and some scores, and its company working hours."""
+    """Give a job a target, criteria and some scores, and its company working hours.
+
+    Decisions can be undone only shortly, so that whoever tries the demo sees what follows.
+    """
     set_working_hours(company_id=company.id, hours=HOURS)
+    seconds = {"undo_removal_seconds": UNDO_SECONDS[0], "undo_hiring_seconds": UNDO_SECONDS[0]}
+    set_undo_times(company_id=company.id, seconds=seconds, by=None)
     JobPosting.objects.filter(job_id=job_id).update(review_target_seconds=TARGET_SECONDS)
     set_criteria(job_id=job_id, wanted=CRITERIA)
     criteria = read_criteria(job_id)

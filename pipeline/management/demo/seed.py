@@ -19,11 +19,11 @@ from django.db.models.functions import Now
 
 from applicants.people import find_or_create_person
 from jobs import keys
-from jobs.accounts import set_first_password
+from jobs.accounts import change_name, set_first_password
 from jobs.companies import create_company
 from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, Role, User
 from jobs.team import add_member
-from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
+from pipeline.config.demo_addresses import APPLICANT, OWNER, STAFF_NAMES, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.database import instants
 from pipeline.domain.states import CLOSES_AT, POSITIONS, Actor, ActorKind, Status
@@ -174,6 +174,8 @@ def create_planned_company(
     company.refresh_from_db()
     for email, role in plan.colleagues:
         add_member(company_id=company.id, email=email, role=role)
+    for person in User.objects.filter(memberships__company=company, email__in=STAFF_NAMES):
+        change_name(user_id=person.id, name=STAFF_NAMES[person.email])
     staff_id = User.objects.get(email=plan.owner).id
     return {
         job.posting.title: JobPast(

@@ -14,20 +14,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import FormChanged, LineError
+from pipeline.attachments.reads import read_attachments
+from pipeline.domain.errors import AnswersNotChangeable, FormChanged, IllegalMove, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.form import later
-from pipeline.form.answers import read_given, show, show_answers
-from pipeline.models import Application, ApplicationRow, GivenAnswers
+from pipeline.form.answers import read_given, replaced_files, show, show_answers
+from pipeline.form.questions import Answers
+from pipeline.form.versions import questions_of
+from pipeline.models import Application, ApplicationRow, Attachment
 from pipeline.pages.access import for_signed_in_applicants, own_application
-from pipeline.pages.answer_forms import add_questions, answers_in
+from pipeline.pages.answer_forms import add_questions, answers_in, later_answers_in
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.applicant.apply import CHANGED, shown_version
+from pipeline.pages.attachments import holder_of_browser
 from pipeline.pages.error_messages import attempt, explain_refusal
 from pipeline.selectors.jobs import read_job
 
 
-def read_context(card: ApplicationCard, job: Job) -> dict[str, Any]:
+def read_context(card: ApplicationCard, job: Job, files: list[Attachment]) -> dict[str, Any]:
     """Return what the page of an application shows of its answers, in two queries."""
     application = card.seen.application
     rows = read_given(application.id)
@@ -35,7 +39,8 @@ def read_context(card: ApplicationCard, job: Job) -> dict[str, Any]:
     asked = next((row for row in further if row.is_open), None)
     questions = [(row, later.question_in(row)) for row in further if row.answered_at]
     return {
-        "answered": show(job.id, rows[0]) if rows else None,
+        "answered": show(job.id, rows[0], files) if rows else None,
+        "replaced": replaced_files(files, rows[0].answers if rows else None),
         "may_change_answers": _may_change(application, job),
         "asked": asked,
         "is_overdue": bool(asked and asked.is_overdue(card.seen.now)),
@@ -61,21 +66,29 @@ def change(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     if not _may_change(seen.application, job):
         messages.info(request, _("Your answers can no longer be changed here."))
         return redirect("my_application", application_id)
-    rows = read_given(application_id)
-    form = _change_form(job, rows[0] if rows else None, request.POST or None)
+    rows, files = read_given(application_id), read_attachments(application_id)
+    earlier = rows[0].answers if rows else {}
+    form = _change_form(request, job, earlier, files)
     if request.method == "POST" and form.is_valid():
         actor = Actor(ActorKind.APPLICANT, person.id)
         try:
-            filled = later.fill_later(job, answers_in(form), number=shown_version(request))
+            filled = later.fill_later(
+                job,
+                later_answers_in(form),
+                number=shown_version(request),
+                holder=holder_of_browser(request),
+            )
             later.change_answers(application_id=application_id, filled=filled, actor=actor)
         except FormChanged:
             job = read_job(job.id)
-            form = _change_form(job, None, request.POST)
+            form = _change_form(request, job, earlier, files)
             form.is_valid()
             form.add_error(None, str(CHANGED))
-        except LineError as error:
+        except (IllegalMove, AnswersNotChangeable) as error:
             messages.error(request, explain_refusal(error))
             return redirect("my_application", application_id)
+        except LineError as error:  # of a file
+            form.add_error(None, explain_refusal(error))
         else:
             messages.success(request, _("Your answers are saved. Your place stays the same."))
             return redirect("my_application", application_id)
@@ -85,16 +98,23 @@ def change(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         "form": form,
         "form_version": job.form_version,
         "title": _("Change my answers"),
-        "about": _("The company sees these answers, and when you gave earlier ones."),
+        "about": _(
+            "The company sees these answers, and when you gave earlier ones. A file that you"
+            " replace stays with the earlier answers."
+        ),
         "button": _("Save my answers"),
     }
     status = 422 if request.method == "POST" else 200
     return render(request, "applicant/answers.html", context, status=status)
 
 
-def _change_form(job: Job, last: GivenAnswers | None, data: Any) -> forms.Form:
-    form = forms.Form(data)
-    add_questions(form, later.written_questions(job), last.answers if last else None)
+def _change_form(
+    request: HttpRequest, job: Job, earlier: Answers, files: list[Attachment]
+) -> forms.Form:
+    is_sent = request.method == "POST"
+    form = forms.Form(request.POST, request.FILES) if is_sent else forms.Form()
+    questions = questions_of(job.id, job.form_version)
+    add_questions(form, questions, earlier, sent_to=(request, job), attached=files)
     return form
 
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
-from pipeline.attachments.reads import read_attachments
+from pipeline.attachments.reads import attachments_cache_tag, read_attachments
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
@@ -35,6 +35,7 @@ from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import (
     SeenApplication,
+    count_extensions,
     my_current_offer,
     my_last_events,
     read_application,
@@ -76,7 +77,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     contests = read_application_contests(application_id)
     may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
-    review = seen.review_age
+    review, files = seen.review_age, read_attachments(application_id)
 
     def my_application_context() -> dict[str, Any]:
         return {
@@ -90,8 +91,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
-            **answers.read_context(card, job),
-            "files": read_attachments(application_id),
+            **answers.read_context(card, job, files),
+            "files": files,
             "may_change_files": may_change_files,
             "files_form": FilesForm(request, job) if may_change_files else None,
             "head_seq": job.seq,
@@ -107,7 +108,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
-            f" {may_change_files}"
+            f" {may_change_files} {attachments_cache_tag(files)}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],
@@ -277,7 +278,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
         f"Your turn: confirm your seat for “{title}”",
-        CalendarNote(sequence=int(seen.application.deadline_extended)),
+        CalendarNote(sequence=count_extensions(seen.application)),
         offer=offer,
         deadline=deadline,
         now=seen.now,

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from applicants import browser
 from applicants.browser import forget_address
 from applicants.models import Applicant
 from jobs.models import Job
+from pipeline.attachments.reads import read_all_files_of_person
 from pipeline.audit.receipts import issue_receipt, opaque_rows
 from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain.errors import ClockMoving, LogReadersBusy, ReceiptNotReady, VerifierBusy
@@ -37,7 +39,7 @@ from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.charts import Chart, ChartTick, count_ticks, stepped_line, time_ticks
 from pipeline.pages.forms import NotedEventForm
 from pipeline.pages.limits import TooOften, time_limited
-from pipeline.privacy import my_data
+from pipeline.privacy import archive, my_data
 from pipeline.privacy.erase import erase_person, find_import_rows
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
@@ -69,7 +71,7 @@ def show(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "applicant/my_data.html",
-        {"kept": kept, "live": _live_applications(kept)},
+        {"kept": kept, "live": _live_applications(kept), "has_files": _has_files(kept)},
     )
 
 
@@ -79,18 +81,37 @@ def download(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
     person = _person(request)
     security.info("my_data.downloaded", extra={"applicant": str(person.id)})
+    kept = _collect_for_download(person)
+    response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
+    return _mark_attachment(response, f"{_download_name()}.json")
+
+
+@require_safe
+@for_applicants
+def download_with_files(request: HttpRequest) -> HttpResponseBase:
+    """Stream all stored data as a ZIP: the JSON file, and the files of the applications."""
+    person = _person(request)
+    files = read_all_files_of_person(person.id)
+    ids = {"applicant": str(person.id), "files": str(len(files))}
+    security.info("my_data.downloaded", extra=ids)
+    pieces = archive.stream(_collect_for_download(person), files)
+    first = next(pieces)  # raises before the response begins, if the storage is away
+    response = StreamingHttpResponse(chain([first], pieces), content_type="application/zip")
+    return _mark_attachment(response, f"{_download_name()}.zip")
+
+
+def _collect_for_download(person: Applicant) -> dict[str, Any]:
     imports, files_not_searched = find_import_rows(person.email)
-    kept = {
+    return {
         "taken_at": timezone.now(),
         **my_data.collect(person),
         "imports": imports,
         "imported_files_not_searched": files_not_searched,
     }
-    response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
-    name = f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}.json"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["Cache-Control"] = "private, no-store"
-    return response
+
+
+def _download_name() -> str:
+    return f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -124,6 +145,10 @@ def _live_applications(
     kept: dict[str, list[dict[str, object]]],
 ) -> list[dict[str, object]]:
     return [row for row in kept["applications"] if row["status"] != "INACTIVE"]
+
+
+def _has_files(kept: dict[str, Any]) -> bool:
+    return bool(kept["uploads"]) or any(row["files"] for row in kept["applications"])
 
 
 # Page of an applicant's place in line over time: a picture, and its table.

@@ -10,17 +10,14 @@ from uuid import UUID
 
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp
-from django import forms
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from applicants import browser
-from applicants.browser import remember_device
 from applicants.models import Applicant
 from jobs.models import Retention
 from pipeline.files.stored import FILE_KEPT_DAYS
@@ -28,24 +25,14 @@ from pipeline.mail import dev_mailbox
 from pipeline.mail.links import read_unsubscribe_token
 from pipeline.notifications import previews
 from pipeline.notifications.companies import WORDS, stop_subscription
-from pipeline.notifications.devices import (
-    DeviceRefused,
-    add_device,
-    is_push_enabled,
-    read_devices,
-    remove_device,
-    vapid_key_id,
-    vapid_public_key,
-)
+from pipeline.notifications.devices import Owner, is_push_enabled
 from pipeline.pages import page_urls
 from pipeline.pages.access import current_applicant, for_applicants, require_developer
 from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
+from pipeline.pages.devices import add_browser, devices_context, remove_browser
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import read_mine, read_my_states
 from pipeline.selectors.pages import Page
-from pipeline.web import rate_limit
-from pipeline.web.rate_limit import Rate
-from pipeline.wording.english import long_duration
 
 LAST_EVENTS = 20
 
@@ -86,18 +73,6 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
 
 P = ParamSpec("P")
 
-ADDITIONS = Rate(20, 3_600)  # devices that a person may add, again or anew
-ADDED = "Notifications are on for this device."
-REMOVED = "That device will no longer show notifications."
-
-
-class DeviceForm(forms.Form):
-    """Subscription of a browser, which its script fills in."""
-
-    endpoint = forms.CharField(max_length=1_000)
-    public_key = forms.CharField(max_length=100)
-    secret = forms.CharField(max_length=40)
-
 
 def _require_push(
     view: Callable[Concatenate[HttpRequest, Applicant, P], HttpResponse],
@@ -121,12 +96,12 @@ def _require_push(
 @_require_push
 def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show the devices, and the button that adds this browser."""
-    here, key = browser.remembered_device_id(request), vapid_key_id()
-    devices = [
-        {"row": device, "is_here": device.id == here, "is_lost": device.site_key != key}
-        for device in read_devices(person.id)
-    ]
-    context = {"devices": devices, "vapid_public_key": vapid_public_key()}
+    context = devices_context(
+        request,
+        Owner(applicant_id=person.id),
+        add_url=reverse("add_my_device"),
+        removal_url=lambda device_id: reverse("remove_my_device", args=[device_id]),
+    )
     return render(request, "applicant/devices.html", context)
 
 
@@ -134,37 +109,14 @@ def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
 @_require_push
 def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show notifications in this browser from now on."""
-    response, form = redirect("my_devices"), DeviceForm(request.POST)
-    tally = rate_limit.count("devices", str(person.id), ADDITIONS)
-    if not tally.allowed:
-        wait = long_duration(tally.wait_seconds)
-        messages.error(request, f"Too many attempts. Try again in {wait}.")
-    elif not form.is_valid():
-        messages.error(request, "Your browser did not answer. Try again.")
-    else:
-        agent = request.headers.get("User-Agent", "")
-        try:
-            device = add_device(
-                applicant_id=person.id,
-                **form.cleaned_data,
-                user_agent=agent,
-                here=browser.remembered_device_id(request),
-            )
-        except DeviceRefused as refused:
-            messages.error(request, str(refused))
-        else:
-            remember_device(response, device)
-            messages.success(request, ADDED)
-    return response
+    return add_browser(request, Owner(applicant_id=person.id), page="my_devices")
 
 
 @require_POST
 @_require_push
 def remove_my_device(request: HttpRequest, person: Applicant, device_id: UUID) -> HttpResponse:
     """Send a device no more notifications."""
-    remove_device(applicant_id=person.id, device_id=device_id)
-    messages.success(request, REMOVED)
-    return redirect("my_devices")
+    return remove_browser(request, Owner(applicant_id=person.id), device_id, page="my_devices")
 
 
 # The end of reminders and digests, through the link in an email or a mail program's own button.

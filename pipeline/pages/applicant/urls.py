@@ -57,6 +57,7 @@ urlpatterns = [
     path("privacy/", home.privacy, name="privacy"),
     path("me/data/", data.show, name="my_data"),
     path("me/data/download/", data.download, name="my_data_download"),
+    path("me/data/archive/", data.download_with_files, name="my_data_archive"),
     path("me/data/erase/", data.erase, name="erase_me"),
     path("me/devices/", home.my_devices, name="my_devices"),
     path("me/devices/add/", home.add_my_device, name="add_my_device"),

@@ -94,7 +94,8 @@ def _show(
     application_id = seen.application.id
     job, emails = read_job(seen.application.job_id), read_newest_emails(application_id)
     decision = find_pending_decision(application_id)
-    notices = decisions.read_notices(job.id, member)
+    notices = decisions.read_notices(job.id, member, first=decision.id if decision else None)
+    notices["undo_next"] = application_id
     kept = read_annotations([application_id])[application_id]
     contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
     scores = read_scorecards(seen.application, member.user.id)
@@ -102,11 +103,13 @@ def _show(
     age = seen.review_age and (seen.review_age.is_overdue, seen.review_age.age_seconds // 600)
 
     def build() -> dict[str, Any]:
+        answered = further_question.read_context(member, seen, files)
         return (
             _context(request, member, seen, job, emails, kept, contests)
             | notices
             | score_context(member, scores, is_open=is_open)
-            | _read_files(request, files)
+            | answered
+            | _read_files(request, files, answered["replaced"])
             | _read_decision(request, member, seen, job, decision, form)
         )
 
@@ -145,8 +148,14 @@ def _read_decision(
     }
 
 
-def _read_files(request: HttpRequest, files: list[Attachment]) -> dict[str, Any]:
-    """Return the files as context, and the one that the viewer shows: chosen, else the first."""
+def _read_files(
+    request: HttpRequest, files: list[Attachment], replaced: list[Attachment]
+) -> dict[str, Any]:
+    """Return the files as context, and the one that the viewer shows: chosen, else the first.
+
+    Files that others have replaced come last.
+    """
+    files = sorted(files, key=lambda each: each in replaced)
     viewed = [
         each
         for each in files
@@ -204,9 +213,9 @@ def _context(
             for name, column in RUNNING.items()
         },
         "may_reinstate": member.may(Action.REINSTATE) and is_reinstatement_offered(seen, job),
+        "may_extend": member.may(Action.DECIDE) and _is_offer_running(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),
-        **further_question.read_context(member, seen),
         "kept": kept,
         "may_annotate": may_annotate,
         "members": possible_annotation_assignees(job.company_id) if may_annotate else [],
@@ -219,6 +228,11 @@ def _context(
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }
+
+
+def _is_offer_running(seen: SeenApplication, job: Job) -> bool:
+    deadline = seen.application.acknowledge_by
+    return deadline is not None and deadline > seen.now and job.status != JobStatus.CLOSED
 
 
 # Page that gives a person back a place that was lost through a missed deadline.

@@ -25,7 +25,15 @@ from django.views.decorators.http import require_POST, require_safe
 from applicants.texts import checked_name
 from jobs.models import Job
 from pipeline.domain.permissions import Action
-from pipeline.files.exports import TYPES, formatted_csv_lines, formatted_name, formatted_pieces
+from pipeline.files.exports import (
+    TYPES,
+    answer_cells,
+    answer_columns,
+    formatted_csv_lines,
+    formatted_name,
+    formatted_pieces,
+)
+from pipeline.form.answers import read_latest
 from pipeline.line import removed_logs
 from pipeline.models import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH, SavedView
 from pipeline.pages import page_urls
@@ -111,6 +119,7 @@ def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 
 def _csv_answer(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
     security.info("export.downloaded", extra={"job": str(job.id), "what": "listed"})
+    answered = answer_columns(job)
 
     def csv_rows_of_listed_applications() -> Iterator[dict[str, Any]]:
         batch: list[SeenApplication] = []
@@ -122,17 +131,22 @@ def _csv_answer(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
         yield from csv_rows_of_application_batch(batch)
 
     def csv_rows_of_application_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
-        marks = read_row_annotations([seen.application.id for seen in batch])
+        ids = [seen.application.id for seen in batch]
+        marks, latest = read_row_annotations(ids), read_latest(ids) if answered else {}
         for seen in batch:
             row, mark = seen.application, marks[seen.application.id]
             ended = row.ended_at.isoformat() if row.ended_at else None
             values = (row.id, row.name, seen.address, row.status, row.outcome, row.is_verified)
             times = (row.decay_count, row.applied_at.isoformat(), ended)
             rest = (", ".join(mark.tags), mark.assignee)
-            yield dict(zip(COLUMNS, (*values, *times, *rest), strict=True))
+            given = latest.get(row.id)
+            cells = answer_cells(
+                answered, given and given.form_number, given.answers if given else {}
+            )
+            yield dict(zip(COLUMNS, (*values, *times, *rest), strict=True)) | cells
 
     pieces = formatted_pieces(
-        formatted_csv_lines(COLUMNS, csv_rows_of_listed_applications()),
+        formatted_csv_lines(COLUMNS + answered, csv_rows_of_listed_applications()),
         characters=64 * 1_024,
         first_at_once=True,
     )

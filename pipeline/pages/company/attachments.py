@@ -16,6 +16,7 @@ from pipeline.attachments.reads import decode_text, find_attachment, read_attach
 from pipeline.attachments.serving import file_response, log_look
 from pipeline.domain.errors import AttachmentNotFound
 from pipeline.domain.permissions import Action
+from pipeline.form.answers import read_latest, replaced_files
 from pipeline.pages.access import for_members, received_application
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.selectors.jobs import read_job
@@ -38,6 +39,8 @@ def show(request: HttpRequest, application_id: UUID, attachment_id: UUID) -> Htt
     if kind.shown_as == "text" and row.storage_key:
         text = decode_text(b"".join(islice(storage.read(row.storage_key), TEXT_PIECES)))
         log_look(row, by=f"member:{member.user.id}")
+    files = read_attachments(application_id)
+    latest = read_latest([application_id]).get(application_id)
     context = {
         "member": member,
         "seen": seen,
@@ -46,7 +49,8 @@ def show(request: HttpRequest, application_id: UUID, attachment_id: UUID) -> Htt
         "file": row,
         "kind": kind,
         "text": text,
-        "files": read_attachments(application_id),
+        "files": files,
+        "replaced": replaced_files(files, latest.answers if latest else None),
         "may_decide": member.may(Action.DECIDE)
         and bool(possible_outcomes(seen))
         and find_pending_decision(application_id) is None,

@@ -1,36 +1,37 @@
-"""Page of a job's pipeline: seats, waitlist, and the reason why nobody is being promoted."""
+"""Page of a job's line: its seats, the people who wait for one, and what happened lately."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
-from pipeline.figures.series import Series, read_series
 from pipeline.form import answers
 from pipeline.line.removed_logs import removal_time
-from pipeline.pages import charts, page_urls
+from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import decisions
 from pipeline.pages.company.consequences import describe_added_seat, describe_promotion
 from pipeline.pages.company.jobs import REFRESH_SECONDS
-from pipeline.pages.line_picture import LinePicture, SeatBar
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import BEFORE_THE_FIRST
+from pipeline.selectors.ageing import ReviewAge
+from pipeline.selectors.applications import BEFORE_THE_FIRST, SeenApplication
 from pipeline.selectors.board import (
     BOARD_MISSES_SPAN,
     LOOKED_AHEAD,
     Board,
     DecayWorkerStatus,
     SeatPlace,
+    Trend,
     find_place,
     previous_page_place,
     read_board,
@@ -39,19 +40,30 @@ from pipeline.selectors.board import (
 )
 from pipeline.selectors.jobs import recent_events, recent_misses
 from pipeline.selectors.pages import encode_cursor
+from pipeline.selectors.review import AwaitedDecision
 from pipeline.wording.events import find_words
-from pipeline.wording.status import describe_pending_draw, explain_promotion
+from pipeline.wording.status import Cause, describe_pending_draw, explain_promotion
 
-MISSES_SHOWN, ACTIVITY_SHOWN, DEADLINES_SHOWN = 5, 5, 2
-CHART_SPAN, CHART_SECONDS = timedelta(hours=24), 60  # and for how long a chart is kept
-MANY_EVENTS = 2_000  # in the chart's span: from here on, it is not read again after each change
-IDLE_SHOWN = 6  # free seats drawn one by one; the rest are only counted
-ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "hand-raised"}
+MISSES_SHOWN, ACTIVITY_SHOWN = 5, 6
+# Seats drawn before the others are folded, so that the line begins on the first screen; up to how
+# many of them are drawn large; and free seats drawn one by one, of which the rest are only counted.
+SLOTS_SHOWN, LARGE_SLOTS, IDLE_SHOWN = 8, 4, 6
+PRESSING = 0.8  # from this share of the target on, a review is marked
+# Why nobody is promoted is only said where the page does not show it.
+TOLD = {
+    Cause.CLOSING_OUT,
+    Cause.WORKER_SILENT,
+    Cause.SETTLING,
+    Cause.PAUSED,
+    Cause.DRAINING,
+    Cause.UNVERIFIED,
+    Cause.COOL_DOWNS,
+}
 
 
 @for_members()
 def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show a job's pipeline; the page keeps itself up to date.
+    """Show a job's line; the page keeps itself up to date.
 
     `?place=` opens the page of the waitlist that begins with that position.
     """
@@ -70,10 +82,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         request,
         "company/board.html",
         "company/_board.html",
-        build=lambda: (
-            _context(request, member, job_id, worker)
-            | (decisions.read_notices(job_id, member) if worker.decisions else {})
-        ),
+        build=lambda: _context(request, member, job_id, worker),
         tag=f"{job.seq}-{job.posting.version}-{status}-{period}",
         jobs=[job_id],
     )
@@ -89,13 +98,9 @@ def _context(
         waiting_after=page_urls.read_place(request, "waiting", int, int) or BEFORE_THE_FIRST,
         worker=worker,
     )
-    answer, last_promotion = explain_promotion(shown.facts), shown.activity.last_promotion
-    if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
-        answer = describe_pending_draw(shown.facts, shown.job.draw_at)
-    urls, is_closed = _page_urls(request, shown), shown.job.status == JobStatus.CLOSED
-    places = [seen.position for seen in shown.waitlist.rows if seen.position]
-    is_paged = "waiting_next" in urls or "waiting_first" in urls
-    idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
+    notices = decisions.read_notices(job_id, member) if worker.decisions else {"awaited": {}}
+    is_closed = shown.job.status == JobStatus.CLOSED
+    may = _permitted_buttons(member, shown.job)
     return {
         "member": member,
         "job": shown.job,
@@ -104,44 +109,106 @@ def _context(
         "tab": "board",
         "board": shown,
         "now": shown.now,
-        "awaited": (),
-        "summaries": answers.read_summaries(
-            shown.job, [seen.application.id for seen in (*shown.seats.rows, *shown.waitlist.rows)]
-        ),
-        "bar": SeatBar.of(shown.job),
-        "picture": LinePicture.of(shown.job),
-        "answer": answer,
-        "answer_icon": ANSWER_ICONS.get(answer.tone, "clock"),
-        "last_promotion": last_promotion if answer.cause != "MOVING" else None,
-        "idle_shown": range(min(idle, IDLE_SHOWN)),
-        "idle_more": max(0, idle - IDLE_SHOWN),
+        "may": may,
         "most_seats": MAX_CAPACITY,
-        **_recent_events(request, shown),
-        "log_removed_at": removal_time(shown.job),
         "more_seats": describe_added_seat(shown.job, shown.next_names),
-        "may": _permitted_buttons(member, shown.job),
-        **{name: _held_people(shown, column) for name, column in RUNNING_ON_BOARD.items()},
         "on_resuming": _resume_consequence(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
-        "shown_places": places and is_paged and f"{places[0]:,} to {places[-1]:,}",
-        **last_day_chart(shown.job),
-        **urls,
+        "log_removed_at": removal_time(shown.job),
+        "summaries": answers.read_summaries(
+            shown.job, [seen.application.id for seen in (*shown.seats.rows, *shown.waitlist.rows)]
+        ),
+        **notices,
+        **_seats(request, shown, notices["awaited"]),
+        **_waiting(request, shown),
+        **_lately(shown),
+        **_page_urls(request, shown),
     }
 
 
-def _recent_events(request: HttpRequest, shown: Board) -> dict[str, Any]:
-    """Return the last events, the next deadlines and the last misses, in at most two queries."""
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A seat with the person who holds it, and how much of the time there is they have used."""
+
+    seen: SeenApplication
+    age: ReviewAge | None
+    share: float | None  # of the time to confirm, or of the review target; above 1 if overdue
+    frees_at: datetime | None  # unless the decision on them is undone
+
+    @classmethod
+    def of(cls, seen: SeenApplication, decision: AwaitedDecision | None) -> Slot:
+        """Build the seat of a person."""
+        row, age = seen.application, seen.review_age
+        share = age.age_seconds / age.target_seconds if age else None
+        if row.acknowledge_by and row.promoted_at:
+            share = (seen.now - row.promoted_at) / (row.acknowledge_by - row.promoted_at)
+        return cls(seen, age, share, decision and decision.due_at)
+
+    @property
+    def is_pressing(self) -> bool:
+        """Tell whether little of the time is left."""
+        return self.seen.application.acknowledge_by is not None or (self.share or 0) >= PRESSING
+
+
+def _seats(
+    request: HttpRequest, shown: Board, awaited: Mapping[UUID, AwaitedDecision]
+) -> dict[str, Any]:
+    """Return the seats, taken ones first; those after the first few are folded."""
+    job = shown.job
+    idle = 0 if shown.seats.more or job.status == JobStatus.CLOSED else job.seats_free
+    slots: list[Slot | None] = [
+        Slot.of(seen, awaited.get(seen.application.id)) for seen in shown.seats.rows
+    ]
+    slots += [None] * min(idle, IDLE_SHOWN)
+    most = len(slots) if "seats" in request.GET else SLOTS_SHOWN
+    in_review = [slot for slot in slots if slot and slot.seen.review_since and not slot.frees_at]
+    held = job.active_count + job.pending_count
     return {
+        "slots": slots[:most],
+        "folded": slots[most:],
+        "is_compact": len(slots) > LARGE_SLOTS,
+        "idle_more": max(0, idle - IDLE_SHOWN),
+        "seats_over": max(0, held - job.capacity),
+        "review_next": in_review[0].seen.application.id if in_review else None,
+    }
+
+
+def _waiting(request: HttpRequest, shown: Board) -> dict[str, Any]:
+    """Return what marks the people on the shown page of the waitlist, and their places."""
+    held = {name: _held_people(shown, column) for name, column in RUNNING_ON_BOARD.items()}
+    rows = shown.waitlist.rows
+    places = [seen.position for seen in rows if seen.position]
+    is_paged = shown.waitlist.more or "waiting" in request.GET
+    stays = held["cooling"] | held["deferring"]
+    may_go = (
+        seen.application.id
+        for seen in rows
+        if seen.position and not seen.application.pass_next and seen.application.id not in stays
+    )
+    return {
+        **held,
+        "next_in_line": None if "waiting" in request.GET else next(may_go, None),
+        "is_paged": is_paged,
+        "shown_places": places and is_paged and f"{places[0]:,} to {places[-1]:,}",
+    }
+
+
+def _lately(shown: Board) -> dict[str, Any]:
+    """Return what happened in the line, and what is wrong in it, in at most two queries."""
+    answer = explain_promotion(shown.facts)
+    if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
+        answer = describe_pending_draw(shown.facts, shown.job.draw_at)
+    trend = shown.trend
+    return {
+        "answer": answer if answer.cause in TOLD or answer.tone == "bad" else None,
+        "sparkline": trend.waiting if trend and len(set(trend.waiting)) > 1 else None,
+        "is_young": trend is not None and trend.since == shown.job.created_at,
+        "trend_words": _describe_trend(trend) if trend else "",
         "latest": [
             (event, name, find_words(event))
             for event, name in recent_events(shown.job.id, limit=ACTIVITY_SHOWN)
-        ],
-        "deadlines": [
-            seen
-            for seen in shown.seats.rows[:DEADLINES_SHOWN]
-            if seen.application.acknowledge_by and "seats" not in request.GET
         ],
         "misses": (
             recent_misses(shown.job.id, BOARD_MISSES_SPAN, limit=MISSES_SHOWN)
@@ -149,6 +216,15 @@ def _recent_events(request: HttpRequest, shown: Board) -> dict[str, Any]:
             else []
         ),
     }
+
+
+def _describe_trend(trend: Trend) -> str:
+    change = trend.waiting[-1] - trend.waiting[0]
+    if change > 0:
+        return _("waiting, %(number)s more") % {"number": f"{change:,}"}
+    if change < 0:
+        return _("waiting, %(number)s fewer") % {"number": f"{-change:,}"}
+    return _("waiting")
 
 
 def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
@@ -161,6 +237,7 @@ def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
         "pause": runs and status is JobStatus.OPEN,
         "add": member.may(Action.SUBMIT_APPLICATION) and status is JobStatus.OPEN,
         "decide": member.may(Action.DECIDE),
+        "extend": member.may(Action.DECIDE) and not closed,
         "capacity": member.may(Action.CHANGE_RULES) and not closed,
         "copy": closed and member.may(Action.CREATE_JOB),
         "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
@@ -179,27 +256,6 @@ def _held_people(shown: Board, column: str) -> set[UUID]:
     """Return the ids of people on the shown page of the waitlist for whom a time is still ahead."""
     ends = {seen.application.id: getattr(seen.application, column) for seen in shown.waitlist.rows}
     return {application_id for application_id, end in ends.items() if end and end > shown.now}
-
-
-def last_day_chart(job: Job) -> dict[str, Any]:
-    """Return the chart of a job's last day as context; {} for a draft, or without the log.
-
-    A long log is read again at most once a minute, a short one also after each change.
-    """
-    if not job.opened_at or removal_time(job):
-        return {}
-    key = f"board-chart:{job.id}"
-    kept: tuple[int, Series] | None = caches["local"].get(key)
-    if kept is None or (kept[0] != job.seq and kept[1].events < MANY_EVENTS):
-        kept = job.seq, read_series(job, back=CHART_SPAN, zone="UTC")
-        caches["local"].set(key, kept, CHART_SECONDS)
-    series = kept[1]
-    if not series.points:
-        return {}
-    zone = timezone.get_current_timezone()
-    as_of = f"As of {series.end.astimezone(zone):%H:%M:%S}"
-    chart = charts.draw_occupancy(series.points, series.start, series.end, zone, as_of=as_of)
-    return {"occupancy": chart, "is_new_job": job.opened_at > series.end - CHART_SPAN}
 
 
 def _resume_consequence(shown: Board) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
+from jobs.companies import UndoTimes
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
-from pipeline.wording.english import count, isolated, joined, people, plural
+from pipeline.wording.english import count, isolated, joined, long_duration, people, plural
 from pipeline.wording.events import UNFILLED_SEATS
 
 MOVED_ON = (
@@ -24,6 +25,32 @@ def join_names(names: Sequence[str], total: int) -> str:
     if more > 0:
         shown.append(f"{more:,} more")
     return joined(shown)
+
+
+def describe_undo(times: UndoTimes) -> str:
+    """Say how long decisions can be undone, in sentences."""
+    removal, hiring = (long_duration(each) for each in times)
+    if times.removal and times.hiring and times.removal != times.hiring:
+        return _(
+            "A rejection or removal takes effect after %(removal)s, a hire after %(hiring)s. Until"
+            " then you can undo it. Nobody is told before."
+        ) % {"removal": removal, "hiring": hiring}
+    if times.removal and times.hiring:
+        return _(
+            "A decision takes effect after %(time)s. Until then you can undo it. Nobody is told"
+            " before."
+        ) % {"time": removal}
+    if times.removal:
+        return _(
+            "A rejection or removal takes effect after %(time)s. Until then you can undo it. Nobody"
+            " is told before. A hire is final."
+        ) % {"time": removal}
+    if times.hiring:
+        return _(
+            "A hire takes effect after %(time)s. Until then you can undo it. Nobody is told before."
+            " A rejection or removal is final."
+        ) % {"time": hiring}
+    return _("A decision is final.")
 
 
 def describe_promotion(names: Sequence[str], total: int) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -17,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from jobs.companies import UndoTimes
 from jobs.models import Job, JobStatus
 from pipeline.database import instants
 from pipeline.domain.errors import LastPosition, PositionsFilled
@@ -42,10 +44,12 @@ from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.board import LOOKED_AHEAD, read_next_names, read_promoted
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.review import (
+    MOST_LISTED,
+    MOST_SHOWN,
     Neighbours,
     ShownPendingDecision,
-    pending_application_ids,
     pending_decision_items,
+    read_awaited_decisions,
     read_pending_decision,
     shown_pending_decisions,
 )
@@ -55,6 +59,9 @@ from pipeline.wording.events import DECISION_WORDS
 # Notices on a job's pages of decisions that have not taken effect, or not on everyone.
 
 
+NEAR = timedelta(minutes=1)
+# Where a form that undoes a decision leads back to, if not to the board or to an application.
+LIST = "decisions"
 # The reasons why a decision was refused for a person.
 PROBLEM_WORDS = {
     DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
@@ -75,7 +82,10 @@ class DecisionNotice:
         """Return what it will do and to whom, or for whom it was refused."""
         words = DECISION_WORDS[Outcome(self.of.outcome)]
         if self.of.is_open:
-            return f"{words.verb} {join_names(self.of.waiting_names, self.of.waiting)}"
+            act = f"{words.verb} {join_names(self.of.waiting_names, self.of.waiting)}"
+            if self.of.closes_job:
+                return _("{act}, and close the job when no position is left").format(act=act)
+            return act
         refused = join_names(self.of.refused_names, self.of.refused)
         done = self.of.total - self.of.refused
         return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")
@@ -85,15 +95,54 @@ class DecisionNotice:
         """Tell whether it takes effect at any moment."""
         return self.of.due_at <= self.of.now
 
+    @property
+    def is_near(self) -> bool:
+        """Tell whether it takes effect so soon that seconds count."""
+        return self.of.due_at - self.of.now < NEAR
 
-def read_notices(job_id: UUID, member: Member) -> dict[str, Any]:
-    """Return the notices of a job as template context, and the people whom a decision awaits."""
-    found = shown_pending_decisions(job_id)
+
+def read_notices(
+    job_id: UUID, member: Member, *, first: UUID | None = None, most: int = MOST_SHOWN
+) -> dict[str, Any]:
+    """Return the notices of a job as template context, and the decisions that people await.
+
+    The latest decisions come first, the one with the id `first` before them.
+    """
+    found = shown_pending_decisions(job_id, most=most)
+    found.sort(key=lambda each: (each.id == first, each.is_open, each.due_at), reverse=True)
     return {
         "decisions": [DecisionNotice(each) for each in found],
-        "awaited": pending_application_ids(job_id) if found else set(),
+        "awaited": read_awaited_decisions(job_id=job_id) if found else {},
         "may_undo": member.may(Action.DECIDE),
     }
+
+
+@for_members()
+def index(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show the decisions of a job that wait, each with a button that undoes it."""
+    member, job = own_job(request, job_id)
+    notices = read_notices(job.id, member, most=MOST_LISTED)
+    told = [
+        (each.of.id, each.of.waiting, each.of.is_open, each.is_due) for each in notices["decisions"]
+    ]
+    context = {
+        "member": member,
+        "job": job,
+        "tab": "board",
+        "is_list": True,
+        "undo_next": LIST,
+        "most": MOST_LISTED,
+        "wait": consequences.describe_undo(UndoTimes.of(member.company)),
+        **notices,
+    }
+    return live_page(
+        request,
+        "company/decisions.html",
+        "company/_decisions_list.html",
+        build=lambda: context,
+        tag=f"{context['wait']}{told}",
+        jobs=[job.id],
+    )
 
 
 # States of people on whom a decision cannot be undone.
@@ -217,7 +266,7 @@ def read_decision(
     holds_seat = Status(seen.application.status).holds_seat
     return {
         "form": form,
-        "undo_seconds": settings.DECISION_UNDO_SECONDS,
+        "wait": consequences.describe_undo(UndoTimes.of(member.company)),
         "promise": consequence if holds_seat else Status.WAITLIST.value,
         "consequence": consequence,
         "choices": _offer_choices(member, job, possible, name, left, 1),
@@ -344,6 +393,11 @@ def undo(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
             else "The line is as it was."
         )
         messages.success(request, f"The decision was undone{whom}. {rest}")
+    back = request.POST.get("next", "")
+    if back == LIST:
+        return redirect("decisions", job_id=job.id)
+    with suppress(ValueError):
+        return redirect("application", application_id=UUID(back))
     return redirect("board", job_id=job.id)
 
 
@@ -400,7 +454,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "hire_is_missing": Outcome.HIRED not in possible
         and any(seen.application.status == Status.ACTIVE for seen in able),
         "most_people": MOST_PEOPLE,
-        "undo_seconds": settings.DECISION_UNDO_SECONDS,
+        "wait": consequences.describe_undo(UndoTimes.of(member.company)),
         **notices,
     }
     status = 422 if form.errors else 200

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import ApplyForm, NameField
 from jobs.models import Job, JobStatus
+from pipeline.attachments.kinds import NAMES as FILE_KINDS
 from pipeline.domain.errors import LineError, StaleVersion
 from pipeline.domain.permissions import Action
 from pipeline.form import versions
@@ -122,6 +123,13 @@ class QuestionForm(PlainForm):
         if kind is Kind.FILE:
             more["file_count"] = forms.IntegerField(
                 label=_("Number of files"), min_value=1, max_value=MOST_FILES, initial=1
+            )
+            more["file_kinds"] = forms.MultipleChoiceField(
+                label=_("Kinds of files"),
+                required=False,
+                choices=[(name, name) for name in FILE_KINDS],
+                widget=forms.CheckboxSelectMultiple,
+                help_text=_("Tick none to accept all of them."),
             )
         else:
             more["in_summary"] = _flag(

@@ -38,16 +38,11 @@ class PostingForm(PlainForm):
     """Posting of a job: the text that applicants read."""
 
     title = NameField(max_length=TITLE_LENGTH)
-    location = NameField(
-        max_length=LOCATION_LENGTH,
-        required=False,
-        help_text="For example “Lisbon” or “Remote in Europe”.",
-    )
+    location = NameField(max_length=LOCATION_LENGTH, required=False)
     description = LinesField(
         max_length=DESCRIPTION_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 8}),
-        help_text="Plain text. Applicants read it before they apply.",
     )
 
     def posting(self) -> Posting:
@@ -90,40 +85,32 @@ class PolicyForm(PlainForm):
         label=WINDOW,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long a person has to confirm an offered seat before it goes to the next in"
-        " line. From 1 minute to 30 days; we recommend at least a day.",
+        help_text=gettext_lazy(
+            "Then the seat goes to the next in line. We recommend at least a day."
+        ),
     )
     window_unit = _unit_field(WINDOW)
-    quiet_from = _clock_time_field(
-        label="Quiet hours from",
-        help_text="For example 22:00.",
-    )
-    quiet_to = _clock_time_field(label="Quiet hours to", help_text="For example 08:00.")
-    quiet_weekends = forms.BooleanField(
-        label="Weekends are quiet, too",
-        required=False,
-        help_text="The time to confirm does not run on Saturdays and Sundays.",
-    )
+    quiet_from = _clock_time_field(label="Quiet hours from")
+    quiet_to = _clock_time_field(label="Quiet hours to")
+    quiet_weekends = forms.BooleanField(label="Weekends are quiet, too", required=False)
     quiet_time_zone = forms.CharField(
         label="Time zone of the job",
         required=False,
         max_length=ZONE_LENGTH,
-        help_text="For the quiet hours of people whose time zone is not known, for example"
-        " Europe/Berlin. Empty means UTC.",
+        help_text=gettext_lazy("For people whose own is not known, like Europe/Berlin."),
     )
     acknowledge_first_seat = forms.BooleanField(
         label="Ask people to confirm a seat that is free when they apply",
         required=False,
-        help_text="Otherwise, people who apply while a seat is free get it as soon as their email"
-        " address is verified.",
+        help_text=gettext_lazy("Otherwise they get it as soon as their address is verified."),
     )
     penalty_places = _number_field(
         label="Places lost after a miss",
         min_value=policy_limits("penalty_places")[0],
         max_value=policy_limits("penalty_places")[1],
-        help_text="People who miss the deadline go to the back of the line, and this many later"
-        " applicants then pass them; twice as many after a second miss, and so on. 0 means just the"
-        " back of the line.",
+        help_text=gettext_lazy(
+            "So many later applicants pass them, too; twice as many after a second miss."
+        ),
     )
     max_decays = _number_field(
         label="Misses allowed",
@@ -136,17 +123,14 @@ class PolicyForm(PlainForm):
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long after a miss or a pass a person has to wait for another offer. They"
-        " keep their place in line, and seats go to others meanwhile. From 1 second to 30 days.",
+        help_text=gettext_lazy("So long they get no offer. They keep their place in line."),
     )
     cooldown_unit = _unit_field(COOLDOWN)
     max_passes = _number_field(
         label="Turns that a person can pass",
         min_value=policy_limits("max_passes")[0],
         max_value=policy_limits("max_passes")[1],
-        help_text="A person who passes keeps their place, and it does not count as a miss. The seat"
-        " goes to the next in line, and the person waits out the cool-down. 0 means that nobody can"
-        " pass.",
+        help_text=gettext_lazy("A pass is no miss, and keeps the place. 0: nobody can pass."),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -207,8 +191,7 @@ class CapacityForm(PlainForm):
         label="Seats",
         min_value=1,
         max_value=MAX_CAPACITY,
-        help_text=f"How many people you can review carefully at the same time: 1 to"
-        f" {MAX_CAPACITY:,}. Everyone else waits in line.",
+        help_text=gettext_lazy("How many people you can review at once. Everyone else waits."),
     )
 
 
@@ -220,10 +203,7 @@ class PositionsForm(PlainForm):
         min_value=1,
         max_value=MAX_POSITIONS,
         required=False,
-        help_text=gettext_lazy(
-            "How many people this job hires. When the last one is hired, you are asked whether to"
-            " close the job. Leave it empty to hire any number."
-        ),
+        help_text=gettext_lazy("How many people you hire. Leave it empty for any number."),
     )
 
 
@@ -244,7 +224,7 @@ class JobForm(PostingForm, CapacityForm, PositionsForm, DrawForm, PolicyForm):
         widget=forms.RadioSelect,
         initial="OPEN",
         choices=[
-            ("OPEN", "Open it now: everyone can see it and apply"),
+            ("OPEN", "Open it now"),
             ("DRAFT", "Save it as a draft: only your company can see it"),
         ],
     )
@@ -290,6 +270,7 @@ class DecisionForm(PlainForm):
 
     outcome = forms.ChoiceField(
         label="Decision",
+        widget=forms.HiddenInput,  # the buttons say it
         choices=[(name, name) for name in (*DECISIONS, HIRE_AND_CLOSE, HIRE_AND_GO_ON)],
     )
     reason = forms.ChoiceField(

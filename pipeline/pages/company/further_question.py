@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,9 +20,9 @@ from pipeline.domain.errors import FurtherQuestionNotFound, LineError
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Status
 from pipeline.form import later
-from pipeline.form.answers import read_given, show
+from pipeline.form.answers import read_given, replaced_files, show
 from pipeline.form.questions import HELP_LENGTH, QUESTION_LENGTH, Kind, Question, build_question
-from pipeline.models import FurtherQuestion
+from pipeline.models import Attachment, FurtherQuestion
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.forms import PlainForm
@@ -66,7 +67,9 @@ class ShownFurther(NamedTuple):
     is_overdue: bool
 
 
-def read_context(member: Member, seen: SeenApplication) -> dict[str, Any]:
+def read_context(
+    member: Member, seen: SeenApplication, files: Sequence[Attachment]
+) -> dict[str, Any]:
     """Return what the page of an application shows of its answers, in two queries."""
     application = seen.application
     asked = later.read_further(application.id)
@@ -77,8 +80,10 @@ def read_context(member: Member, seen: SeenApplication) -> dict[str, Any]:
         further.append(ShownFurther(row, question, text, row.is_overdue(seen.now)))
     may_ask = member.may(Action.ASK_QUESTION)
     is_open = any(row.is_open for row in asked)
+    given = read_given(application.id)
     return {
-        "given": [show(application.job_id, row) for row in read_given(application.id)],
+        "given": [show(application.job_id, row, files) for row in given],
+        "replaced": replaced_files(files, given[0].answers if given else None),
         "further": further,
         "may_ask": may_ask and application.status == Status.ACTIVE and not is_open,
         "may_withdraw_question": may_ask,

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from uuid_utils.compat import uuid7
 
@@ -203,7 +204,7 @@ class PlannedSeatsForm(PlainForm):
         label="What happens",
         choices=[("open", "Seats open"), ("close", "Seats close")],
         initial="open",
-        help_text="Nobody loses a seat: seats close as people leave.",
+        help_text=gettext_lazy("Seats close as people leave."),
     )
     seats = forms.IntegerField(
         label="How many seats",
@@ -225,12 +226,12 @@ class PlannedSeatsForm(PlainForm):
     )
     zone = TimeZoneField(label="Time zone")
     times = forms.IntegerField(
-        label="How many times, once a week",
+        label="How many weeks",
         min_value=1,
         max_value=MOST_TIMES,
         initial=1,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text="1: only on that day. 10: on that day and the same weekday of the next 9 weeks.",
+        help_text=gettext_lazy("1 means only on that day."),
     )
 
     def clean(self) -> dict[str, Any]:

@@ -36,7 +36,6 @@ from pipeline.pages.company import contests, forms, job_templates, rule_groups
 from pipeline.pages.company.rule_groups import build_rule_groups
 from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
-from pipeline.pages.line_picture import SeatBar
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.ageing import overdue_job_ids
 from pipeline.selectors.board import overview_rows, read_decay_worker
@@ -86,9 +85,7 @@ def index(request: HttpRequest) -> HttpResponse:
         build=lambda: {
             "member": member,
             **to_answer,
-            "glances": [
-                (glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows, now)
-            ],
+            "glances": overview_rows(page.rows, now),
             "overdue": overdue,
             "now": clock,
             "status": status,

@@ -7,43 +7,24 @@ from typing import NamedTuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_permission
 from pipeline.pages.limits import time_limited
+from pipeline.pages.navigation import all_places
 from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.people import search_names
 
 MOST_OF_A_KIND = 8
 LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2
 
-# The pages that can be gone to: the name of the URL, the label, and who may open it.
-PAGES = (
-    ("company_jobs", "Jobs", Action.READ_COMPANY),
-    ("new_job", "Create a job", Action.CREATE_JOB),
-    ("job_templates", "Job templates", Action.CREATE_JOB),
-    ("people", "People", Action.READ_COMPANY),
-    ("work", "Work", Action.READ_COMPANY),
-    ("dead_letters", "Dead letters", Action.READ_COMPANY),
-    ("work_types", "Task types", Action.READ_COMPANY),
-    ("schedules", "Schedules", Action.READ_COMPANY),
-    ("team", "Team", Action.READ_COMPANY),
-    ("api_keys", "API keys", Action.MANAGE_KEYS),
-    ("webhooks", "Webhooks", Action.MANAGE_WEBHOOKS),
-    ("system", "System", Action.READ_COMPANY),
-    ("account", "Your account", Action.READ_COMPANY),
-    ("shortcuts", "Keyboard shortcuts", Action.READ_COMPANY),
-)
-
-# The shortcuts, in the order of their page; `static/js/palette.js` acts on them.
+# The shortcuts besides those that go to places; `static/js/palette.js` acts on them.
 SHORTCUTS = (
     ("Ctrl K or ⌘ K", "Find a page, a job or a person"),
     ("/", "Go to the search field of the page"),
-    ("g j", "Go to the jobs"),
-    ("g p", "Go to the people"),
-    ("g w", "Go to the background work"),
     ("c", "Create a job, if your role allows it"),
     ("j, k", "Next and previous person in a list, or on the page of an application"),
     (
@@ -61,7 +42,7 @@ SHORTCUTS = (
 )
 
 
-class Place(NamedTuple):
+class Found(NamedTuple):
     """Link that leads somewhere, and what it is."""
 
     url: str
@@ -78,18 +59,18 @@ def search(request: HttpRequest) -> HttpResponse:
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     company_id, wanted = member.company.id, search.lower()
     pages = [
-        Place(reverse(name), label, "Page")
-        for name, label, action in PAGES
-        if member.may(action) and wanted in label.lower()
+        Found(place.url, str(place.label), "Page")
+        for place in all_places(member)
+        if wanted in str(place.label).lower()
     ]
     jobs = read_company_jobs(
         company_id, status=None, search=search, after=None, limit=MOST_OF_A_KIND
     ).rows
-    places = [Place(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
+    places = [Found(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
     if len(search) >= LEAST_LETTERS_OF_A_NAME:
         found = search_names(company_id, search, limit=MOST_OF_A_KIND).rows
         places += [
-            Place(
+            Found(
                 reverse("application", args=[seen.application.id]),
                 seen.application.name,
                 seen.job_title,
@@ -107,4 +88,10 @@ def search(request: HttpRequest) -> HttpResponse:
 @for_members()
 def shortcuts(request: HttpRequest) -> HttpResponse:
     """List the keyboard shortcuts, with a button that turns single-key shortcuts off."""
-    return render(request, "company/shortcuts.html", {"shortcuts": SHORTCUTS})
+    member = require_permission(current_member(request), Action.READ_COMPANY)
+    goes = [
+        (f"g {place.key}", _("Go to: %(place)s") % {"place": place.label})
+        for place in all_places(member)
+        if place.key
+    ]
+    return render(request, "company/shortcuts.html", {"shortcuts": [*goes, *SHORTCUTS]})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -41,7 +40,6 @@ from pipeline.review import rota
 from pipeline.review.scores import MOST_CRITERIA, CriterionWords, Mark, give, set_criteria
 from pipeline.review.settings import follow, set_working_hours
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.review import possible_annotation_assignees
 from pipeline.selectors.scores import Scorecards, read_criteria
 from pipeline.services.jobs import JobChanges, update_job
 from pipeline.wording.explanations import describe_target
@@ -67,13 +65,38 @@ TELLINGS = [
 ]
 
 
-class TargetForm(PlainForm):
-    """Time within which the company aims to decide; empty for no target."""
+class FollowForm(PlainForm):
+    """Choice of the member how to be told about the job."""
+
+    telling = forms.ChoiceField(choices=TELLINGS, label=gettext_lazy("Tell me about reviews"))
+
+
+class ReviewForm(FollowForm):
+    """Settings of a job's reviews: the target, empty for none, and who reviews in turn."""
 
     number = forms.IntegerField(
-        required=False, min_value=1, max_value=1_440, label=gettext_lazy("Decide within")
+        required=False,
+        min_value=1,
+        max_value=1_440,
+        label=gettext_lazy("Decide within"),
+        help_text=gettext_lazy("People with a seat see it. It never changes who is next."),
     )
     unit = forms.TypedChoiceField(choices=UNITS, coerce=int, label=gettext_lazy("Unit"))
+    members = forms.TypedMultipleChoiceField(
+        required=False,
+        coerce=UUID,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Members in turn"),
+        help_text=gettext_lazy(
+            "Everyone who takes a seat goes to the one with the fewest open reviews. Members who"
+            " are away are left out."
+        ),
+    )
+    field_order = ("number", "unit", "members", "telling")
+
+    def __init__(self, *given: Any, team: list[tuple[UUID, str]], **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.fields["members"].choices = [(str(id_), email) for id_, email in team]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """Refuse a target that is too long. Raises ValidationError."""
@@ -84,25 +107,10 @@ class TargetForm(PlainForm):
         return given
 
     @property
-    def seconds(self) -> int | None:
+    def target_seconds(self) -> int | None:
         """Return the target."""
         number = self.cleaned_data["number"]
         return number * self.cleaned_data["unit"] if number else None
-
-
-class RotaForm(PlainForm):
-    """Members who review in turn."""
-
-    members = forms.TypedMultipleChoiceField(
-        required=False,
-        coerce=UUID,
-        widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("Members in turn"),
-    )
-
-    def __init__(self, *given: Any, team: list[tuple[UUID, str]], **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.fields["members"].choices = [(str(id_), email) for id_, email in team]  # type: ignore[attr-defined]
 
 
 class CriterionForm(PlainForm):
@@ -113,12 +121,6 @@ class CriterionForm(PlainForm):
     help = NameField(
         required=False, max_length=CRITERION_HELP_LENGTH, label=gettext_lazy("What it means")
     )
-
-
-class FollowForm(PlainForm):
-    """Choice of the member how to be told about the job."""
-
-    telling = forms.ChoiceField(choices=TELLINGS, label=gettext_lazy("Tell me about reviews"))
 
 
 class HoursForm(PlainForm):
@@ -163,105 +165,93 @@ class HoursForm(PlainForm):
 
 @for_members()
 def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show and save the settings of a job's reviews, each section by itself.
+    """Show and save the settings of a job's reviews.
 
     Every member chooses how they are told; recruiters and owners change the rest.
     """
     member, job = own_job(request, job_id)
+    may_change = member.may(Action.CHANGE_REVIEW)
     if request.method != "POST":
         return _render(request, member, job)
-    section = request.POST.get("do", "")
-    if section not in _SECTIONS:
-        raise Http404
-    if section != "follow":
+    if not may_change and set(request.POST) & {*ReviewForm.base_fields} - {"telling"}:
         require_permission(member, Action.CHANGE_REVIEW)
-    return _SECTIONS[section](request, member, job)
-
-
-def _save_target(request: HttpRequest, member: Member, job: Job) -> HttpResponse:
-    form = TargetForm(request.POST)
-    if not form.is_valid():
-        return _render(request, member, job, target=form)
-    changes = JobChanges(posting={"review_target_seconds": form.seconds})
-    actor = member.actor
-    return _save(request, job, lambda: update_job(job_id=job.id, changes=changes, actor=actor))
-
-
-def _save_rota(request: HttpRequest, member: Member, job: Job) -> HttpResponse:
-    form = RotaForm(request.POST, team=possible_annotation_assignees(job.company_id))
-    if not form.is_valid():
-        return _render(request, member, job, rota=form)
-    ids, company_id = form.cleaned_data["members"], job.company_id
-    act = partial(rota.set_members, job_id=job.id, company_id=company_id, user_ids=ids)
-    return _save(request, job, act)
-
-
-def _save_criteria(request: HttpRequest, member: Member, job: Job) -> HttpResponse:
+    form = _form(member, job, request.POST)
     rows = [CriterionForm(request.POST, prefix=f"c{n}") for n in range(MOST_CRITERIA)]
-    are_valid = [row.is_valid() for row in rows]  # every row shows its errors
+    are_valid = [form.is_valid(), *(row.is_valid() for row in rows)]  # each shows its errors
     if not all(are_valid):
-        return _render(request, member, job, criteria=rows)
-    wanted = [
-        CriterionWords(given["label"], given["help"], given["id"])
-        for given in (row.cleaned_data for row in rows)
-        if given["label"]
-    ]
-    return _save(request, job, lambda: set_criteria(job_id=job.id, wanted=wanted))
+        return _render(request, member, job, form=form, criteria=rows)
+    if attempt(request, partial(_save, member, job, form, rows), done=_("Saved.")):
+        return redirect("job_review", job_id=job.id)
+    return _render(request, member, job, form=form, criteria=rows)
 
 
-def _save_following(request: HttpRequest, member: Member, job: Job) -> HttpResponse:
-    form = FollowForm(request.POST)
-    if not form.is_valid():
-        return _render(request, member, job, follow=form)
-    chosen, user_id = form.cleaned_data["telling"], member.user.id
+def _save(member: Member, job: Job, form: FollowForm, rows: list[CriterionForm]) -> bool:
+    """Save what the member may change."""
+    if isinstance(form, ReviewForm):
+        if form.target_seconds != job.posting.review_target_seconds:
+            target = JobChanges(posting={"review_target_seconds": form.target_seconds})
+            update_job(job_id=job.id, changes=target, actor=member.actor)
+        given = [row.cleaned_data for row in rows if row.cleaned_data["label"]]
+        wanted = [CriterionWords(each["label"], each["help"], each["id"]) for each in given]
+        set_criteria(job_id=job.id, wanted=wanted)
+        ids = form.cleaned_data["members"]
+        rota.set_members(job_id=job.id, company_id=job.company_id, user_ids=ids)
+    chosen = form.cleaned_data["telling"]
     telling = None if chosen == USUAL else Telling(chosen)
-    return _save(request, job, lambda: follow(job_id=job.id, user_id=user_id, telling=telling))
+    follow(job_id=job.id, user_id=member.user.id, telling=telling)
+    return True
 
 
-_SECTIONS: dict[str, Callable[[HttpRequest, Member, Job], HttpResponse]] = {
-    "target": _save_target,
-    "rota": _save_rota,
-    "criteria": _save_criteria,
-    "follow": _save_following,
-}
-
-
-def _save(request: HttpRequest, job: Job, act: Callable[[], None]) -> HttpResponse:
-    def act_and_tell() -> bool:
-        act()
-        return True
-
-    attempt(request, act_and_tell, done=_("Saved."))
-    return redirect("job_review", job_id=job.id)
-
-
-def _render(request: HttpRequest, member: Member, job: Job, **given: Any) -> HttpResponse:
-    """Show the page, with the form that was refused, if any."""
-    clock, team = job.review_clock, possible_annotation_assignees(job.company_id)
-    turns = RotaMember.objects.filter(job_id=job.id).values_list("user_id", flat=True)
+def _form(member: Member, job: Job, data: Any = None) -> FollowForm:
+    """Return the form with what the member may change, as it is saved or as it was sent."""
     own = JobFollower.objects.filter(job_id=job.id, user_id=member.user.id)
-    criteria = read_criteria(job.id)
-    empty: list[Any] = [None] * min(EMPTY_ROWS, MOST_CRITERIA - len(criteria))
+    initial: dict[str, Any] = {"telling": own.values_list("telling", flat=True).first() or USUAL}
+    if not member.may(Action.CHANGE_REVIEW):
+        return FollowForm(data, initial=initial)
+    turns = RotaMember.objects.filter(job_id=job.id).values_list("user_id", flat=True)
+    initial |= {"members": [str(each) for each in turns]}
+    initial |= _target_values(job.posting.review_target_seconds)
+    return ReviewForm(data, initial=initial, team=rota.read_possible_members(job.company_id))
+
+
+def _render(
+    request: HttpRequest,
+    member: Member,
+    job: Job,
+    *,
+    form: FollowForm | None = None,
+    criteria: list[CriterionForm] | None = None,
+) -> HttpResponse:
+    """Show the page, with the form that was refused, if any."""
+    clock, known = job.review_clock, read_criteria(job.id)
+    empty: list[Any] = [None] * min(EMPTY_ROWS, MOST_CRITERIA - len(known))
+    shown = form or _form(member, job)
     context = {
         "job": job,
         "tab": "settings",
         "member": member,
         "may_change": member.may(Action.CHANGE_REVIEW),
-        "target": TargetForm(initial=_target_values(job.posting.review_target_seconds)),
-        "rota": RotaForm(team=team, initial={"members": [str(each) for each in turns]}),
-        "criteria": [
+        "form": shown,
+        "criteria": criteria
+        or [
             CriterionForm(prefix=f"c{n}", initial=row and vars(row))
-            for n, row in enumerate([*criteria, *empty])
+            for n, row in enumerate([*known, *empty])
         ],
-        "shown_criteria": criteria,
-        "follow": FollowForm(
-            initial={"telling": own.values_list("telling", flat=True).first() or USUAL}
-        ),
+        "criteria_are_wrong": any(row.errors for row in criteria or ()),
+        "shown_criteria": known,
+        "rota_words": _describe_rota(shown),
         "aim": clock and describe_target(clock.target_seconds, works=clock.hours is not None),
         "hours": WorkingHours.read(job.company.working_hours),
-        **given,
     }
-    return render(request, "company/review.html", context, status=422 if given else 200)
+    return render(request, "company/review.html", context, status=422 if form else 200)
+
+
+def _describe_rota(form: FollowForm) -> str:
+    if not isinstance(form, ReviewForm):
+        return ""
+    chosen = {str(each) for each in form["members"].value() or ()}
+    names = [str(name) for id_, name in form.fields["members"].choices if str(id_) in chosen]  # type: ignore[attr-defined]
+    return ", ".join(names) or _("Nobody: you assign people yourselves")
 
 
 def _target_values(seconds: int | None) -> dict[str, int]:

@@ -12,8 +12,10 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from jobs.policies import Policy
+from pipeline.domain.states import POSITIONS
 from pipeline.pages import draws
 from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS
 from pipeline.wording.english import count, long_duration
@@ -21,6 +23,7 @@ from pipeline.wording.explanations import explained_quiet_hours
 
 QUIET_FIELDS = {"quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"}
 MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit", "max_passes"}
+RULE_FIELDS = QUIET_FIELDS | MISS_FIELDS | DRAW_FIELDS | {"acknowledge_first_seat", POSITIONS}
 MISS_RULES = ("penalty_places", "max_decays", "cooldown_seconds", "max_passes")
 WRONG = "correct the fields below"
 FRIDAY, EVENING_HOUR = 4, 18
@@ -36,7 +39,7 @@ class FieldGroup:
 
 
 def build_rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup]:
-    """Return the groups of a job's form by name: order, quiet, misses.
+    """Return the groups of a job's form by name: order, quiet, misses, and all of them as rules.
 
     `policy`: the rules for a form that was not sent yet. A sent form has its own, right or wrong.
     """
@@ -46,11 +49,31 @@ def build_rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, Fiel
         given = form.cleaned_data
     elif policy is not None:
         given |= policy.values()
-    return {
+    groups = {
         "order": order_fields(form, given),
         "quiet": quiet_hour_fields(form, given),
         "misses": miss_fields(form, given),
     }
+    return groups | {"rules": rule_fields(form, given, groups)}
+
+
+def rule_fields(
+    form: forms.Form, given: Mapping[str, Any], groups: Mapping[str, FieldGroup]
+) -> FieldGroup:
+    """Return all rules but the time to confirm: folded, with their values as sentences."""
+    if form.errors.keys() & RULE_FIELDS:
+        return FieldGroup(WRONG, is_open=True)
+    values = {name: group.value for name, group in groups.items()}
+    seat = (
+        _("A free seat must be confirmed, too.")
+        if given.get("acknowledge_first_seat")
+        else _("A free seat is given at once.")
+    )
+    after = _("Quiet hours: {quiet}. After a miss: {misses}.").format(**values)
+    if "opening" not in form.fields:
+        return FieldGroup(f"{seat} {after}", is_open=False)
+    order = _("Order: {order}.").format(**values)
+    return FieldGroup(f"{order} {seat} {after}", is_open=False)
 
 
 def order_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:

@@ -32,7 +32,7 @@ from pipeline.privacy import retention
 from pipeline.selectors.jobs import read_job
 from pipeline.services.jobs import JobChanges, Version, update_job
 from pipeline.wording.events import reason_word_choices
-from pipeline.wording.explanations import explain_line, explained_quiet_hours
+from pipeline.wording.explanations import describe_target, explain_line, explained_quiet_hours
 
 EXPORTS = [
     ("applications", "csv", "Applications, CSV"),
@@ -136,7 +136,7 @@ def _render(
     values = posting_values(job.posting) | policy_values(job.policy)
     values |= draws.form_values(job) | {"draw_at": job.draw_at}
     form = form or _rules_form(job)(initial=values)
-    draw = draws.describe_time(job)
+    draw, clock = draws.describe_time(job), job.review_clock
     if preview is not None and form.is_valid() and "draw_at" in form.cleaned_data:
         draw = draws.describe_form(form.cleaned_data)
     context: dict[str, Any] = {
@@ -154,6 +154,7 @@ def _render(
         else [],
         "previewed": preview is not None,
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
+        "aim": clock and describe_target(clock.target_seconds, works=clock.hours is not None),
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
         "retention": retention_form(job),
@@ -195,9 +196,8 @@ class RetentionForm(PlainForm):
         min_value=LEAST_DAYS,
         max_value=MOST_DAYS,
         label="Days to keep personal data",
-        help_text=f"After an application has ended: {LEAST_DAYS} to {MOST_DAYS:,} days. Then the"
-        " name, the email address, answers, files, scores and your notes are erased."
-        " The log stays.",
+        help_text=f"After an application has ended: {LEAST_DAYS} to {MOST_DAYS:,} days. Then all"
+        " personal data is erased; the log stays.",
     )
     legal_hold = forms.BooleanField(
         required=False,

@@ -10,6 +10,7 @@ from pipeline.pages.company import (
     board,
     contests,
     decisions,
+    extension,
     form,
     further_question,
     hiring,
@@ -20,6 +21,7 @@ from pipeline.pages.company import (
     people,
     review,
     settings,
+    undo_time,
 )
 
 urlpatterns = [
@@ -68,6 +70,7 @@ urlpatterns = [
         name="cancel_planned_seats",
     ),
     path("company/jobs/<uuid:job_id>/decide/", decisions.decide_many, name="decide_many"),
+    path("company/jobs/<uuid:job_id>/decisions/", decisions.index, name="decisions"),
     path(
         "company/jobs/<uuid:job_id>/decisions/<uuid:decision_id>/",
         decisions.show_bulk,
@@ -100,6 +103,7 @@ urlpatterns = [
     ),
     path("company/jobs/<uuid:job_id>/review/", review.show, name="job_review"),
     path("company/working-hours/", review.working_hours, name="working_hours"),
+    path("company/time-to-undo/", undo_time.show, name="undo_time"),
     path("company/jobs/<uuid:job_id>/form/", form.show, name="job_form"),
     path("company/jobs/<uuid:job_id>/form/preview/", form.preview, name="form_preview"),
     path("company/jobs/<uuid:job_id>/form/new/<str:kind>/", form.add_question, name="add_question"),
@@ -129,6 +133,11 @@ urlpatterns = [
         "company/applications/<uuid:application_id>/decide/",
         application.decide,
         name="decide",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/extend/",
+        extension.extend,
+        name="extend_offer",
     ),
     path(
         "company/applications/<uuid:application_id>/annotate/",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from jobs.models import Job
 from pipeline.domain.permissions import Action
 from pipeline.figures import idle_seats
 from pipeline.figures.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats
@@ -31,6 +34,7 @@ from pipeline.pages.figures.job_charts import (
 from pipeline.pages.limits import time_limited
 from pipeline.wording.explanations import describe_target
 
+T = TypeVar("T")
 RANGES: dict[str, tuple[str, timedelta | None]] = {
     "24h": ("24 hours", timedelta(hours=24)),
     "7d": ("7 days", timedelta(days=7)),
@@ -38,6 +42,8 @@ RANGES: dict[str, tuple[str, timedelta | None]] = {
     "all": ("All time", None),
 }
 USUAL = "7d"
+KEPT_SECONDS = 60
+ROWS = 40  # of the table behind the chart of seats and waitlist
 NO_CHARTS = (
     "Open the job to see how full its seats are, how long people wait for an offer, how quickly"
     " they confirm it, when deadlines are missed, and why seats stay free."
@@ -53,22 +59,34 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     chosen = request.GET.get("range", USUAL)
     chosen = chosen if chosen in RANGES else USUAL
     zone_name = timezone.get_current_timezone_name()
-    series = read_series(job, back=RANGES[chosen][1], zone=zone_name)
+    series = _kept(
+        job,
+        f"{chosen}{zone_name}",
+        lambda: read_series(job, back=RANGES[chosen][1], zone=zone_name),
+    )
     zone = timezone.get_current_timezone()
     parts, bar = draw_seat_time(series.seat_time)
-    numbers = read_totals(job.id) if job.seq <= MOST_EVENTS else None
+    numbers = None
+    if job.seq <= MOST_EVENTS:
+        numbers = _kept(job, "totals", lambda: read_totals(job.id))
+    ledger = _kept(
+        job,
+        f"idle{zone_name}",
+        lambda: idle_seats.read_job(job, weeks=USUAL_WEEKS, zone=zone_name),
+    )
     rate = numbers.acknowledgment_rate if numbers else None
     clock = job.review_clock
     context = {
         "pace": read_review_pace(job),
         "aim": clock and describe_target(clock.target_seconds, works=clock.hours is not None),
-        **build_ledger_context(idle_seats.read_job(job, weeks=USUAL_WEEKS, zone=zone_name)),
+        **build_ledger_context(ledger),
         "job": job,
         "tab": "figures",
         "ranges": [(key, words) for key, (words, _) in RANGES.items()],
         "chosen": chosen,
         "no_charts": NO_CHARTS,
         "series": series,
+        "point_rows": series.points[:: len(series.points) // ROWS + 1],
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f}%",
@@ -84,6 +102,19 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "seat_bar": bar,
     }
     return render(request, "figures/figures.html", context)
+
+
+def _kept(job: Job, name: str, read: Callable[[], T]) -> T:
+    """Return figures of a job that are at most KEPT_SECONDS old, and of its log as it is now.
+
+    So another period, or the same page again, costs only what is new in it.
+    """
+    key = f"figures:{job.id}:{job.seq}:{job.last_event_at.timestamp()}:{name}"
+    known: T | None = caches["local"].get(key)
+    if known is None:
+        known = read()
+        caches["local"].set(key, known, KEPT_SECONDS)
+    return known
 
 
 # Ledger of idle seats on pages: the company's page, chart and rows for it and for a job.

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from pipeline.pages.figures import figures, reports, what_if
+from pipeline.pages.figures import figures, overview, reports, what_if
 
 JOB = "company/jobs/<uuid:job_id>"
 
 urlpatterns = [
+    path("company/reports/", overview.show, name="company_reports"),
     path("company/idle-seats/", figures.show_idle_seats, name="idle_seats"),
     path(f"{JOB}/figures/", figures.show, name="figures"),
     path(f"{JOB}/what-if/", what_if.show, name="what_if"),

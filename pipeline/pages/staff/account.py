@@ -14,14 +14,17 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from jobs import accounts
 from jobs.accounts import has_second_step
 from jobs.models import Telling, User
 from jobs.team import locked_companies, set_away, set_member_emails
 from pipeline.pages.access import current_memberships, switch_current_member
+from pipeline.pages.staff.forms import OwnNameForm
 from pipeline.wording.english import isolated
 
 TELLINGS = [
@@ -35,12 +38,30 @@ TELLINGS = [
 @require_GET
 @login_required
 def show(request: HttpRequest) -> HttpResponse:
-    """Show the ways to sign in: address, password, passkeys, authenticator app, recovery codes."""
+    """Show the name, and the ways to sign in: address, password, passkeys, app, recovery codes."""
+    name = cast(User, request.user).name
+    return _render(request, OwnNameForm(initial={"name": name}))
+
+
+@require_POST
+@login_required
+def change_name(request: HttpRequest) -> HttpResponse:
+    """Change the name that colleagues see."""
+    form = OwnNameForm(request.POST)
+    if not form.is_valid():
+        return _render(request, form)
+    accounts.change_name(user_id=cast(User, request.user).id, name=form.cleaned_data["name"])
+    messages.success(request, _("Your name is saved."))
+    return redirect("account")
+
+
+def _render(request: HttpRequest, form: OwnNameForm) -> HttpResponse:
     user = cast(User, request.user)
     held = list(Authenticator.objects.filter(user=user).order_by("created_at"))
     recovery_codes = Authenticator.Type.RECOVERY_CODES
     codes = next((each for each in held if each.type == recovery_codes), None)
     context = {
+        "name_form": form,
         "new_address": EmailAddress.objects.filter(user=user, verified=False).first(),
         "passkeys": [each for each in held if each.type == Authenticator.Type.WEBAUTHN],
         "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
@@ -51,7 +72,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "locked_companies": locked_companies(user.id),
         "tellings": TELLINGS,
     }
-    return render(request, "staff/account.html", context)
+    return render(request, "staff/account.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

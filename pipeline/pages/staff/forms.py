@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
@@ -23,6 +24,18 @@ SCOPES = {
         "Applicant tokens: let your own site confirm and withdraw on behalf of your applicants"
     ),
 }
+
+
+class OwnNameForm(PlainForm):
+    """Form for the name of the signed-in account."""
+
+    name = NameField(
+        required=False,
+        max_length=NAME_LENGTH,
+        label=_("Name"),
+        help_text=_("Your colleagues see it, for example beside your notes."),
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
 
 
 class RoleForm(PlainForm):

@@ -38,13 +38,18 @@ from allauth.mfa.webauthn.internal.auth import (
     parse_authentication_response,
     parse_registration_response,
 )
+from disposable_email_domains import blocklist
 from django import forms
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 from fido2.webauthn import AuthenticationResponse
 
 from applicants.codes import normal_digits
 from applicants.forms import AddressField, NameField
+from jobs.models import NAME_LENGTH
 from pipeline.config.allauth import CODE_SECONDS
 from pipeline.pages import limits
+from pipeline.pages.forms import PlainForm
 from pipeline.pages.limits import TooOften
 from pipeline.web import rate_limit
 from pipeline.web.addresses import client_site
@@ -106,9 +111,51 @@ class SignInEmailForm(AnySpelling):
 
 
 class CodeForm(SignInEmailForm, RequestLoginCodeForm):
-    """Form for an address to which a code is sent."""
+    """Form for an address to which a code is sent.
+
+    The form for a password has a button for it, and calls the address `login`.
+    """
 
     kind = "staff_code_mail"
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        data = named.get("data")
+        if data and "email" not in data and "login" in data:
+            named["data"] = {"email": data["login"]}
+        super().__init__(*given, **named)
+
+
+class WorkEmailForm(PlainForm):
+    """Form for a company and an address there."""
+
+    company = NameField(
+        max_length=NAME_LENGTH,
+        label=_("Company"),
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    email = AddressField(
+        label=_("Work email"), widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+
+    def clean_email(self) -> str:
+        """Return the address, unless its domain is refused."""
+        email: str = self.cleaned_data["email"]
+        if is_refused(email.rpartition("@")[2]):
+            raise forms.ValidationError(_("Enter the address you use at work."), code="disposable")
+        return email
+
+
+class SignUpForm(SignInEmailForm, WorkEmailForm):
+    """Form for a new company and the address of its owner, to which a code is sent."""
+
+    kind = "sign_up_mail"
+
+
+def is_refused(domain: str) -> bool:
+    """Return whether a domain, or one above it, is disposable or refused by the operator."""
+    labels = domain.lower().split(".")
+    above = {".".join(labels[n:]) for n in range(len(labels))}
+    return bool(above & blocklist or above & settings.SIGN_UP_REFUSED_DOMAINS)
 
 
 class ResetForm(SignInEmailForm, ResetPasswordForm):

@@ -26,7 +26,7 @@ from pipeline.pages.access import (
     form_member,
     require_permission,
 )
-from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
+from pipeline.pages.staff.forms import AddMemberForm, RoleForm
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
@@ -67,7 +67,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "team": read_members(member.company.id),
-        "roles": ROLES,
+        "role_names": Role.choices,
         "files_used": used,
         "files_most": most,
         "files_nearly_full": used >= NEARLY_FULL * most,
@@ -156,7 +156,7 @@ def _change_member(request: HttpRequest, owner: Member, colleague: Membership) -
             return redirect("account" if colleague.user_id == owner.user.id else "team")
         role = Role(form.cleaned_data["role"])
         change_role(company_id=company.id, membership_id=colleague.id, role=role)
-        messages.success(request, f"{email} is now {role.label.lower()}.")
+        messages.success(request, f"{colleague.user.shown_name} is now {role.label.lower()}.")
         return redirect("team")
     except LastOwner:
         messages.error(request, LAST_OWNER)
@@ -183,7 +183,7 @@ def tell_new_member(member: Membership, *, by: User) -> None:
     """Tell a new member by email which company and person added them, and how to sign in."""
     context = {
         "member": member,
-        "by": by.email,
+        "by": f"{by.name} ({by.email})" if by.name else by.email,
         "sign_in_url": settings.SITE_URL + reverse("account_request_login_code"),
     }
     text = render_to_string("staff/added_mail.txt", context)

@@ -3,11 +3,21 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from pipeline.pages.staff import account, keys, system, team
+from pipeline.pages.staff import account, devices, keys, settings, sign_up, system, team
 
 urlpatterns = [
+    path("for-companies/", sign_up.show_product, name="for_companies"),
+    path("for-companies/sign-up/", sign_up.begin, name="sign_up"),
+    path("for-companies/sign-up/code/", sign_up.confirm, name="sign_up_code"),
+    path("for-companies/sign-up/asked/", sign_up.say_asked, name="sign_up_asked"),
+    path("company/settings/", settings.show, name="company_settings"),
+    path("company/rail/", settings.list_rail_jobs, name="rail_jobs"),
+    path("account/name/", account.change_name, name="change_name"),
     path("account/", account.show, name="account"),
     path("account/emails/", account.choose_emails, name="choose_company_emails"),
+    path("account/devices/", devices.show, name="account_devices"),
+    path("account/devices/add/", devices.add, name="add_account_device"),
+    path("account/devices/<uuid:device_id>/remove/", devices.remove, name="remove_account_device"),
     path("account/2fa/", RedirectView.as_view(pattern_name="account")),
     path("account/", include("allauth.urls")),
     path("company/team/", team.index, name="team"),

@@ -245,9 +245,17 @@ def task_row_changes_soon(task: Task, now: datetime) -> bool:
     return task.status in (Status.RUNNING, Status.CANCELLING)
 
 
+class TaskLink(NamedTuple):
+    """Link to a task's result, and its text; some lead to what viewers may not open."""
+
+    url: str
+    label: str
+    for_recruiters: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A task in words. `link` is the URL of its result and the link's text."""
+    """A task in words."""
 
     task: Task
     what: str
@@ -257,7 +265,7 @@ class TaskRow:
     progress: DescribedTaskProgress | None
     result: str
     error: str
-    link: tuple[str, str] | None
+    link: TaskLink | None
     now: datetime
     is_held: bool  # it waits because its type is paused
 
@@ -334,16 +342,17 @@ def _task_row(
     )
 
 
-def _task_row_link(task: Task, subjects: Subjects) -> tuple[str, str] | None:
+def _task_row_link(task: Task, subjects: Subjects) -> TaskLink | None:
     """Return the link to a task's result; for an import, as soon as it starts."""
     given = task.payload if isinstance(task.payload, dict) else {}
     found = task.result if isinstance(task.result, dict) else {}
     if run := subjects.imports.get(str(given.get("import_id"))):
-        return reverse("import_result", args=[run.job_id, given["import_id"]]), "The import"
+        url = reverse("import_result", args=[run.job_id, given["import_id"]])
+        return TaskLink(url, "The import", for_recruiters=True)
     if task.status != Status.SUCCEEDED:
         return None
     if "file_id" in found:
-        return reverse("stored_file", args=[found["file_id"]]), DOWNLOAD
+        return TaskLink(reverse("stored_file", args=[found["file_id"]]), DOWNLOAD)
     if task.type.key == "report.weekly" and given.get("job_id"):
-        return reverse("reports", args=[given["job_id"]]), "The reports"
+        return TaskLink(reverse("reports", args=[given["job_id"]]), "The reports")
     return None

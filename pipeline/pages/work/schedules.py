@@ -19,6 +19,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from uuid_utils.compat import uuid7
 
@@ -51,7 +52,7 @@ DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Satur
 
 # The choices of the form.
 RHYTHMS = {
-    "hourly": "Every hour",
+    "hourly": "Every hour, at the minute below",
     "daily": "Every day",
     "workdays": "Monday to Friday",
     "weekly": "Every week, on one day",
@@ -127,7 +128,6 @@ class ScheduleForm(PlainForm):
     name = NameField(
         label="Name",
         max_length=100,
-        help_text="For your team, like “Report for the Monday meeting”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     type = forms.ChoiceField(label="What to run", choices=[(key, key) for key in TASK_TYPES])
@@ -139,22 +139,20 @@ class ScheduleForm(PlainForm):
         label="At",
         initial=time(8, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        help_text="For an hourly schedule, only the minutes matter.",
         error_messages={"invalid": "Enter a time, like 08:00."},
     )
     cron = forms.CharField(
         label="Cron expression",
         max_length=100,
-        help_text="Five fields: minute, hour, day of the month, month, day of the week."
-        " For example, 30 8 * * 1,4 runs every Monday and Thursday at 08:30.",
+        help_text="Minute, hour, day of the month, month, day of the week."
+        " 30 8 * * 1,4 runs every Monday and Thursday at 08:30.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    zone = TimeZoneField(label="Time zone", help_text="Daylight saving time is respected.")
+    zone = TimeZoneField(label="Time zone")
     catch_up = forms.BooleanField(
         label="Catch up on missed runs",
         required=False,
-        help_text="Run every missed time later, for example after an outage. Otherwise only the"
-        " last one runs, if it is recent; for reports that is enough.",
+        help_text=gettext_lazy("After an outage. Otherwise only the last one runs."),
     )
 
     def __init__(

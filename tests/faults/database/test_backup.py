@@ -18,6 +18,8 @@ import psycopg
 import pytest
 
 from pipeline.database.cluster import PORT, Cluster, unprivileged_user
+from pipeline.database.data_dir import make_reachable_folder
+from tests.faults.conftest import reachable_folder
 from tests.faults.database.cluster_users import clean_up
 from tests.support.commands import commands
 from tests.support.environment import ROOT
@@ -40,6 +42,7 @@ for number in range(5):
           actor=Actor(ActorKind.COMPANY, job.company_id))
 append()
 """
+SETTINGS = {"fsync": "off", "wal_level": "replica"}
 EVENTS = "SELECT count(*)::int FROM pipeline_event"
 
 
@@ -94,16 +97,35 @@ def programs(folder: Path) -> Path:
     return Cluster(folder / "primary").server.binaries.folder
 
 
+@pytest.fixture(scope="module")
+def prepared() -> Iterator[Path]:
+    """The files of an installation with the demo and its anchors: to make them takes long."""
+    with reachable_folder() as place:
+        cluster = Cluster(place / "primary", **SETTINGS)
+        cluster.ensure()
+        made = Installation(cluster.socket_dir, place, cluster.server.binaries.folder)
+        try:
+            made.run("python manage.py migrate -v0 && python manage.py seed_demo > /dev/null")
+            made.move_on("before")
+            cluster.server.stop()
+            yield place
+        finally:
+            cluster.release()
+            clean_up(place / "primary")
+
+
 @pytest.fixture
-def primary(folder: Path, programs: Path) -> Iterator[Installation]:
+def primary(prepared: Path, folder: Path, programs: Path) -> Iterator[Installation]:
     """The demo in a cluster of its own, with anchors."""
-    cluster = Cluster(folder / "primary", fsync="off", wal_level="replica")
+    model = Cluster(prepared / "primary", **SETTINGS)
+    cluster = Cluster(folder / "primary", **SETTINGS)
+    make_reachable_folder(cluster.base, unprivileged_user())
+    subprocess.run(["/bin/cp", "-a", model.server.data, cluster.server.data], check=True)
+    for each in prepared.glob("anchor*"):
+        shutil.copy(each, folder)
     cluster.ensure()
-    made = Installation(cluster.socket_dir, folder, programs)
     try:
-        made.run("python manage.py migrate -v0 && python manage.py seed_demo > /dev/null")
-        made.move_on("before")
-        yield made
+        yield Installation(cluster.socket_dir, folder, programs)
     finally:
         cluster.release()
         clean_up(folder / "primary")
@@ -252,30 +274,22 @@ def test_a_moment_is_restored_in_a_rehearsal_and_again_in_earnest(
     assert copies.archived() < before
 
 
-def test_doctor_knows_the_backup_and_the_archive(folder: Path, programs: Path) -> None:
-    cluster = Cluster(folder / "primary", fsync="off", wal_level="replica")
-    cluster.ensure()
-    primary = Installation(cluster.socket_dir, folder, programs)
+def test_doctor_knows_the_backup_and_the_archive(primary: Installation, folder: Path) -> None:
     copies = Copies(primary, folder)
-    try:
-        primary.run("python manage.py migrate -v0")
-        copies.on(primary, "archive", **copies.at)
-        restart(folder / "primary")
-        copies.on(primary, "switch-log")
-        eventually_archived(primary, "last_archived_time IS NOT NULL")
-        copies.on(primary, "base-backup", **copies.at)
-        good = doctor_levels(primary)
-        copies.backups.joinpath("archive").rename(copies.backups / "unmounted")
-        copies.on(primary, "switch-log")
-        eventually_archived(primary, "last_failed_time > last_archived_time")
-        bad = doctor_levels(primary)
-        copies.backups.joinpath("unmounted").rename(copies.backups / "archive")
-        copies.on(primary, "switch-log")
-        eventually_archived(primary, "last_failed_time < last_archived_time")
-        mended = doctor_levels(primary)
-    finally:
-        cluster.release()
-        clean_up(folder / "primary")
+    copies.on(primary, "archive", **copies.at)
+    restart(folder / "primary")
+    copies.on(primary, "switch-log")
+    eventually_archived(primary, "last_archived_time IS NOT NULL")
+    copies.on(primary, "base-backup", **copies.at)
+    good = doctor_levels(primary)
+    copies.backups.joinpath("archive").rename(copies.backups / "unmounted")
+    copies.on(primary, "switch-log")
+    eventually_archived(primary, "last_failed_time > last_archived_time")
+    bad = doctor_levels(primary)
+    copies.backups.joinpath("unmounted").rename(copies.backups / "archive")
+    copies.on(primary, "switch-log")
+    eventually_archived(primary, "last_failed_time < last_archived_time")
+    mended = doctor_levels(primary)
 
     assert (good["WAL archive"][0], good["backup"][0]) == ("ok", "ok")
     assert "archived" in good["WAL archive"][1]
@@ -301,6 +315,6 @@ def eventually_archived(installation: Installation, condition: str) -> None:
 
 def restart(base: Path) -> None:
     """Restart a cluster, so that settings apply that only a start reads."""
-    cluster = Cluster(base, fsync="off", wal_level="replica")
+    cluster = Cluster(base, **SETTINGS)
     cluster.server.stop()
     cluster.ensure()

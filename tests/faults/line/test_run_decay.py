@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from jobs.models import Job
@@ -159,8 +160,15 @@ def test_no_rest_outlasts_the_setting_aside_of_a_job() -> None:
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "99999", "nan"])
-def test_an_interval_out_of_range_is_refused(start_decay_worker: StartWorker, seconds: str) -> None:
-    worker = start_decay_worker("--once", f"--interval={seconds}")
+def test_an_interval_out_of_range_is_refused(seconds: str) -> None:
+    with pytest.raises(CommandError, match="--interval"):
+        call_command("run_decay", "--once", f"--interval={seconds}")
+
+
+def test_a_process_that_refuses_its_interval_says_so_and_fails(
+    start_decay_worker: StartWorker,
+) -> None:
+    worker = start_decay_worker("--once", "--interval=nan")
 
     assert worker.process.wait(PATIENCE_SECONDS) != 0
     assert "--interval" in worker.said

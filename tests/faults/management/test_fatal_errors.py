@@ -34,16 +34,22 @@ def said_by(*command: str, **environment: str) -> str:
     return "".join(line for line in run.stderr.splitlines() if not line.startswith("{"))
 
 
-MANAGE = [("manage.py",), ("-m", "django")]
+MANAGE, DJANGO = ("manage.py",), ("-m", "django")
 
 
 def address(**changes: str) -> str:
     return url_of(connection.settings_dict | changes)
 
 
-@pytest.mark.parametrize("start", MANAGE, ids=["manage.py", "django"])
 @pytest.mark.parametrize(
-    "command", ["migrate", "restart_feed", "verify_log", "create_company X --owner a@example.org"]
+    ("start", "command"),
+    [
+        (DJANGO, "migrate"),
+        (MANAGE, "migrate"),
+        (MANAGE, "restart_feed"),
+        (MANAGE, "verify_log"),
+        (MANAGE, "create_company X --owner a@example.org"),
+    ],
 )
 def test_a_role_that_does_not_exist_yet_leads_to_migrate(
     start: tuple[str, ...], command: str

@@ -22,7 +22,7 @@ from pipeline.line.write import write
 from pipeline.models import Application
 from pipeline.services.contests import contest, drop_contest
 from pipeline.services.jobs import close_job
-from pipeline.services.turns import acknowledge, extend_deadline
+from pipeline.services.turns import acknowledge, extend_deadline, extend_offer
 from tests.figures.whatif.test_simulate import logged, simulated
 from tests.services.test_many_passes import line_of_passers
 from tests.support import factories
@@ -95,6 +95,26 @@ def test_no_deadline_is_extended_in_a_closed_job() -> None:
     run = run_again(job, capacity=1)
 
     assert story_of(second, run) == ["APPLIED", "PROMOTED", "CLOSED_OUT"]
+
+
+def test_every_extension_of_an_offer_is_given_again() -> None:
+    job = factories.job(acknowledge_first_seat=True)
+    person, _second = factories.applications(job, 2)
+    for minutes in (10, 30):
+        deadline = factories.fresh(person).acknowledge_by
+        assert deadline is not None
+        until = deadline + timedelta(minutes=minutes)
+        extend_offer(application_id=person.id, acknowledge_by=until, actor=factories.RECRUITER)
+        let_time_pass(job, 60)
+    extend_deadline(application_id=person.id, seconds=60)
+    let_time_pass(job, factories.WINDOW + 41 * 60 - 121)
+    factories.settle_all()
+    assert factories.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+    let_time_pass(job, 2)
+    factories.settle_all()
+
+    assert factories.event_names(job)[-2:] == ["DECAYED", "PROMOTED"]
+    assert simulated(job) == logged(job)
 
 
 def test_a_contest_that_is_dropped_settles_nothing() -> None:

@@ -12,6 +12,7 @@ from pipeline.notifications import devices
 from pipeline.notifications.devices import (
     MOST_DEVICES,
     DeviceRefused,
+    Owner,
     add_device,
     read_devices,
     remove_device,
@@ -37,12 +38,12 @@ def test_a_device_is_added_named_and_removed() -> None:
 
     device = browser.added_for(person, URL)
 
-    assert read_devices(person.id) == [device]
+    assert read_devices(Owner(person.id)) == [device]
     assert device.name == "Chrome on Android"
     assert bytes(device.public_key) == browser.public_key
-    remove_device(applicant_id=person.id, device_id=device.id)
-    remove_device(applicant_id=person.id, device_id=device.id)
-    assert read_devices(person.id) == []
+    remove_device(Owner(person.id), device.id)
+    remove_device(Owner(person.id), device.id)
+    assert read_devices(Owner(person.id)) == []
 
 
 def test_a_browser_that_is_added_again_is_one_device_with_its_new_keys() -> None:
@@ -61,8 +62,8 @@ def test_a_browser_tells_the_person_who_switched_it_on_last() -> None:
 
     after = Browser().added_for(second, URL)
 
-    assert read_devices(first.id) == []
-    assert read_devices(second.id) == [after]
+    assert read_devices(Owner(first.id)) == []
+    assert read_devices(Owner(second.id)) == [after]
     assert after.id != before.id
 
 
@@ -133,13 +134,13 @@ def test_keys_that_are_none_are_refused(wrong: dict[str, str]) -> None:
     given = Browser().subscription(URL) | wrong
 
     with pytest.raises(DeviceRefused):
-        add_device(applicant_id=factories.applicant().id, **given, user_agent="")
+        add_device(Owner(factories.applicant().id), **given, user_agent="")
 
 
 def test_nobody_removes_the_device_of_another() -> None:
     device = Browser().added_for(factories.applicant(), URL)
 
-    remove_device(applicant_id=factories.applicant().id, device_id=device.id)
+    remove_device(Owner(factories.applicant().id), device.id)
 
     assert Device.objects.filter(id=device.id).exists()
 

@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 from applicants.browser import DEVICE
 from applicants.browser import sign_in as sign_in_browser
 from applicants.models import Applicant, Device, DeviceNotice
-from pipeline.pages.applicant import home as module
+from pipeline.pages import devices as module
 from pipeline.privacy import my_data
 from pipeline.web.rate_limit import Rate
 from tests.support import factories

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from pipeline.domain.states import Outcome, Reason, ReinstatementReason
 from pipeline.figures import job as public_facts
 from pipeline.models import Application
 from pipeline.services.leaving import reinstate
+from pipeline.services.turns import extend_deadline, extend_offer
 from tests.support import factories
 from tests.support.applicants import applicant_browser, decide, leave
 from tests.support.callers import Caller
@@ -96,3 +98,18 @@ def test_a_draft_has_no_public_facts() -> None:
 
 def test_a_job_in_which_nothing_happened_has_facts() -> None:
     assert "None yet" in text_of(Client().get(f"/jobs/{factories.job()}/facts/"))
+
+
+def test_the_page_counts_the_deadlines_that_the_company_extended() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    person = factories.application(job_id)
+    for _ in range(5):
+        deadline = factories.fresh(person).acknowledge_by
+        assert deadline is not None
+        until = deadline + timedelta(minutes=1)
+        extend_offer(application_id=person.id, acknowledge_by=until, actor=factories.RECRUITER)
+    extend_deadline(application_id=person.id, seconds=60)  # the system is not counted
+
+    page = text_of(Client().get(f"/jobs/{job_id}/facts/"))
+
+    assert "Deadlines extended by the company 5" in page

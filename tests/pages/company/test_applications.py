@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from jobs.models import Company, Role
 from pipeline.domain.states import Outcome
+from pipeline.form.versions import publish
 from pipeline.maintenance import name_index
 from pipeline.models import Application, SavedView
 from pipeline.pages.company import application_filters
@@ -23,6 +24,7 @@ from pipeline.selectors.job_applications import list_statements
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import decide, leave, named
+from tests.support.forms import FIVE, filled
 from tests.support.pages import follow, page_of
 
 NAMES = ["Ana Li", "Bo Berg", "Cy Okafor", "Dee Rao", "Eli Sato"]
@@ -91,7 +93,7 @@ def test_a_page_leads_to_the_next(viewer: Client, company: Company) -> None:
     second = page_of(viewer, f"/company/jobs/{job}/applications/?after={after}")
 
     assert "55 match" in first
-    assert (first.count('class="waiting"'), second.count('class="waiting"')) == (50, 5)
+    assert (first.count("data-key="), second.count("data-key=")) == (50, 5)
 
 
 def test_ended_first_counts_only_who_ended(viewer: Client, line: Any, job: UUID) -> None:
@@ -128,6 +130,19 @@ def test_what_is_shown_is_downloaded(viewer: Client, line: Any, job: UUID) -> No
     assert [row["name"] for row in rows] == ["Dee Rao"]
     assert (rows[0]["misses"], rows[0]["assignee"]) == ("2", line.email)
     assert "attachment" in answer["Content-Disposition"]
+
+
+def test_the_download_has_the_answers_of_each_person(company: Company, viewer: Client) -> None:
+    job = factories.job(company_id=company.id)
+    factories.application(job)
+    publish(job_id=job, questions=FIVE, actor=factories.RECRUITER)
+    factories.application(job, filled=filled(job))
+
+    content = viewer.get(f"/company/jobs/{job}/applications/?format=csv").getvalue()
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+
+    told = sorted((row["form_version"], row["answer_town"], row["answer_days"]) for row in rows)
+    assert told == [("", "", ""), ("1", "Kiel", "Mon; Wed")]
 
 
 def test_a_view_is_saved_for_its_member_only(

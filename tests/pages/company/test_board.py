@@ -25,16 +25,17 @@ def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, j
 
     page = page_of(viewer, f"/company/jobs/{job}/")
 
-    assert "2 <small>of 2" in page
+    text = re.sub("<[^>]+>", "", page)
+    assert "1 in review, 1 offered" in " ".join(text.split())
     assert "Cy Okafor" in page
     assert "must confirm by" in page
     assert "<count-down" in page
     line = page.split('id="waitlist"')[1]
     assert line.index("Dee Rao") < line.index("Eli Sato")
-    assert "Moving. Last promotion <time" in page
+    assert 'id="why"' not in page  # nothing is wrong
 
 
-def test_the_last_events_and_the_next_deadline_are_told(viewer: Client, job: UUID) -> None:
+def test_the_last_events_are_told(viewer: Client, job: UUID) -> None:
     leave(named(job, "Ana Li"))
 
     page = page_of(viewer, f"/company/jobs/{job}/")
@@ -42,16 +43,6 @@ def test_the_last_events_and_the_next_deadline_are_told(viewer: Client, job: UUI
     told = page.split('id="activity-title"')[1].split("</section>")[0]
     words = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", told))
     assert words.index("Cy Okafor was promoted") < words.index("Ana Li withdrew")
-    assert "Next deadline:" in page.split('id="activity-title"')[0]
-
-
-def test_the_board_opens_replay_at_an_event_without_javascript(viewer: Client, job: UUID) -> None:
-    page = page_of(viewer, f"/company/jobs/{job}/")
-
-    form = page.split('id="rewind"')[1].split("</form>")[0]
-    assert f'action="/company/jobs/{job}/replay/"' in form
-    assert 'name="seq"' in form
-    assert "<button" in form
 
 
 def test_misses_and_cool_downs_show(viewer: Client, job: UUID) -> None:
@@ -156,14 +147,13 @@ def test_the_board_leads_to_the_public_page_and_gives_its_address(
 ) -> None:
     page = page_of(viewer, f"/company/jobs/{job}/")
 
-    assert f'<a href="/jobs/{job}/">Public page</a>' in page
+    assert re.search(rf'<a class="menu-item" href="/jobs/{job}/">\s*Public page</a>', page)
     assert f'value="http://testserver/jobs/{job}/"' in page
 
 
 def test_one_more_seat_is_one_page_away(owner: Client, job: UUID) -> None:
-    address, *_ = re.findall(
-        r'href="([^"]+/capacity/[^"]*)"', page_of(owner, f"/company/jobs/{job}/")
-    )
+    page = page_of(owner, f"/company/jobs/{job}/")
+    [address] = re.findall(r'href="([^"]+/capacity/[^"]*)" aria-label="One more seat…"', page)
 
     assert "3 seats instead of 2" in page_of(owner, address)
 
@@ -192,7 +182,7 @@ def test_another_companys_job_limits_no_search(stranger: Client, job: UUID) -> N
 def test_missed_turns_are_listed_with_their_people(viewer: Client, company: Company) -> None:
     job = factories.job(company_id=company.id, capacity=1, acknowledge_first_seat=True)
     factories.application(job, factories.applicant(name="Ana Li"))
-    assert "Nobody missed a deadline." in page_of(viewer, f"/company/jobs/{job}/")
+    assert "Missed turns" not in page_of(viewer, f"/company/jobs/{job}/")
     let_time_pass(job, factories.WINDOW + 1)
     factories.settle_all()
 
@@ -229,4 +219,4 @@ def test_a_page_of_the_line_may_have_nobody_with_a_place(
 
     page = " ".join(page_of(viewer, f"/company/jobs/{job}/").split())
 
-    assert "0 people and 3 not verified</p>" in page
+    assert "0 people and 3 not verified</span>" in page

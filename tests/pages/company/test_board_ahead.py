@@ -1,17 +1,17 @@
-"""A job's pipeline on its page: one more seat, the chart of the last day, and marks of the line."""
+"""A job's pipeline on its page: one more seat, what happened lately, and marks of the line."""
 
 from __future__ import annotations
 
 import re
 from uuid import UUID
 
-import pytest
 from django.test import Client
 
 from jobs.models import Company
+from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from tests.support import factories
-from tests.support.applicants import named
+from tests.support.applicants import decide, named
 from tests.support.clock import let_time_pass
 from tests.support.pages import page_of
 
@@ -48,44 +48,42 @@ def test_one_more_seat_says_why_it_would_stay_free(owner: Client, company: Compa
     ) in nobody_yet
 
 
-def test_the_chart_of_the_last_day_follows_the_line(viewer: Client, company: Company) -> None:
+def test_the_week_is_told_once_the_number_of_people_has_changed(
+    viewer: Client, company: Company
+) -> None:
     job = factories.job(company_id=company.id, capacity=1)
-    path = f"/company/jobs/{job}/?fragment=1"
+    path = f"/company/jobs/{job}/"
     before = page_of(viewer, path)
-    factories.applications(job, 2)
+    let_time_pass(job, 8 * 24 * 3600)
+    factories.applications(job, 3)
 
     after = page_of(viewer, path)
 
-    assert "Since the job opened" in before
-    assert "0 of 1 seat is taken and 0 people are waiting." in before
-    assert re.search(r"As of \d\d:\d\d:\d\d, 1 of 1 seat is taken and 1 person is waiting\.", after)
-    assert "axis ends" not in after
+    assert "sparkline" not in before
+    assert "Since the start" in before
+    assert 'aria-label="People waiting: 0, 0, 0, 0, 0, 0, 0, 2"' in after
+    assert "waiting, 2 more" in after
+    assert "Last 7 days" in after
 
 
-def test_the_chart_of_a_long_log_is_kept_for_a_minute(
-    viewer: Client, company: Company, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.pages.company.board.MANY_EVENTS", 1)
-    job = factories.job(company_id=company.id, capacity=1)
-    page_of(viewer, f"/company/jobs/{job}/?fragment=1")
-    factories.applications(job, 2)
+def test_the_time_in_review_is_that_of_the_last_decisions(viewer: Client, company: Company) -> None:
+    job = factories.job(company_id=company.id, capacity=5)
+    people = factories.applications(job, 5)
+    let_time_pass(job, 2 * 3600)
+    for number, person in enumerate(people):
+        assert ("Time in review" in page_of(viewer, f"/company/jobs/{job}/")) == (number > 4)
+        decide(person, Outcome.REJECTED)
 
-    after = page_of(viewer, f"/company/jobs/{job}/?fragment=1")
+    page = page_of(viewer, f"/company/jobs/{job}/")
 
-    assert "0 of 1 seat is taken and 0 people are waiting." in after
-
-
-def test_the_chart_of_an_older_job_is_of_the_last_day(viewer: Client, job: UUID) -> None:
-    let_time_pass(job, 25 * 3600)
-
-    assert "The last 24 hours" in page_of(viewer, f"/company/jobs/{job}/")
+    assert re.search(r"<dt>Time in review</dt><dd>2 h", page)
 
 
 def test_a_row_of_the_line_has_its_marks_in_one_group(viewer: Client, job: UUID) -> None:
     Application.objects.filter(id=named(job, "Cy Okafor").id).update(decay_count=1, passes_used=1)
 
-    row = page_of(viewer, f"/company/jobs/{job}/").split('class="waiting"')[1].split("</li>")[0]
+    row = page_of(viewer, f"/company/jobs/{job}/").split('class="waiting')[1].split("</tr>")[0]
 
     assert row.count('class="marks"') == 1
     assert "1 miss" in row
-    assert "Passed once" in row
+    assert "passed once" in row

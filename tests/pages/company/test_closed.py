@@ -29,4 +29,4 @@ def test_a_closed_job_shows_as_closed_and_stays_as_it_is(owner: Client, job: UUI
     assert "Free seat" not in board
     assert " free</span>" not in board
     for page in ("", "timeline/", "replay/", "figures/", "settings/"):
-        assert "<span> closed <time" in page_of(owner, f"{path}{page}")
+        assert "<span>closed <time" in page_of(owner, f"{path}{page}")

@@ -88,7 +88,7 @@ def test_colleagues_see_a_decision_that_waits_and_can_undo_it(
 
     seen = page_of(owner, board)
     assert "Reject Ana Li" in seen
-    assert "It takes effect at" in seen
+    assert re.search(r"The seat is free at <time.*</time> unless undone", seen)
     assert f"/company/applications/{ana.id}/decide/" not in seen
     assert "Undo" in page_of(owner, f"/company/applications/{ana.id}/")
     assert undo not in page_of(viewer, board)
@@ -164,7 +164,7 @@ def test_the_page_of_a_decision_says_for_whom_it_was_refused(
     recruiter.post(path, form_of(asked) | {"outcome": "REMOVED"})
     decision = PendingDecision.objects.get()
     here = f"/company/jobs/{job}/decisions/{decision.id}/"
-    assert "Takes effect at" in page_of(recruiter, here)
+    assert "It takes effect at" in page_of(recruiter, here)
     leave(named(job, "Dee Rao"))
     let_tasks_wait(10)
     run_due_tasks()

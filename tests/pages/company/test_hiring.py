@@ -71,6 +71,50 @@ def test_an_owner_sets_positions_and_a_closing_date_and_takes_it_back(
     assert factories.event_names(job).count("DATES_CHANGED") == 2
 
 
+def _undo(page: str) -> dict[str, str]:
+    return dict(re.findall(r'name="(undo)" value="([^"]*)"', page))
+
+
+def test_a_change_of_positions_and_dates_is_undone_in_one_click(owner: Client, job: UUID) -> None:
+    at = database_now() + timedelta(days=3)
+    _set(job, closes_at=at, positions_to_fill=4)
+    given = {"positions_to_fill": "2", "closes_day": _day(30), "closes_time": "17:30"}
+    saved = owner.post(_path(job), given | {"zone": "UTC"}, follow=True)
+
+    undone = owner.post(_path(job), _undo(saved.content.decode()), follow=True)
+
+    row = Job.objects.get(id=job)
+    assert (row.positions_to_fill, row.closes_at) == (4, at)
+    assert "Positions and dates are as they were before." in text_of(undone)
+    assert not _undo(undone.content.decode())
+
+
+def test_nothing_is_undone_after_another_change_or_for_another_job(
+    owner: Client, job: UUID, company: Company
+) -> None:
+    other = factories.job(company_id=company.id)
+    sent = {"positions_to_fill": "2", "zone": "UTC"}
+    undo = _undo(owner.post(_path(job), sent, follow=True).content.decode())
+    assert undo
+    owner.post(_path(other), sent)
+    _set(job, positions_to_fill=9)
+
+    for where in (job, other):
+        answer = owner.post(_path(where), undo, follow=True)
+        assert "so nothing is undone" in text_of(answer)
+
+    assert Job.objects.get(id=job).positions_to_fill == 9
+    assert Job.objects.get(id=other).positions_to_fill == 2
+    assert not _undo(owner.get(f"{_path(job)}?undo={undo['undo']}").content.decode())
+
+
+def test_saving_the_same_again_offers_nothing_to_undo(owner: Client, job: UUID) -> None:
+    sent = {"positions_to_fill": "2", "zone": "UTC"}
+    owner.post(_path(job), sent)
+
+    assert not _undo(owner.post(_path(job), sent, follow=True).content.decode())
+
+
 def test_the_form_keeps_a_date_as_it_showed_it(owner: Client, job: UUID) -> None:
     at = database_now() + timedelta(days=3)
     _set(job, closes_at=at)
@@ -140,7 +184,7 @@ def test_everyone_reads_when_the_job_closes_and_what_follows(owner: Client, job:
         assert "Everyone without a confirmed seat then leaves the line" in page
     facts = page_of(Client(), f"/jobs/{job}/facts/")
     assert re.search(r"<dt>Positions filled</dt> <dd> ?0 of 2 ?</dd>", facts)
-    assert "Positions filled" in board
+    assert "0 of 2 hired" in " ".join(board.split())
 
 
 def test_a_filled_job_says_so_everywhere(owner: Client, job: UUID) -> None:
@@ -156,7 +200,7 @@ def test_a_filled_job_says_so_everywhere(owner: Client, job: UUID) -> None:
         assert "The position is filled." in page
     assert "it does not move unless the company adds positions" in public
     assert "A seat is free now" not in public
-    assert "All positions are filled." in board
+    assert "1 of 1 hired" in " ".join(board.split())
 
 
 def test_the_last_position_offers_to_close_or_to_go_on(owner: Client, job: UUID) -> None:

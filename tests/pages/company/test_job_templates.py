@@ -36,7 +36,8 @@ def _job(job_id: UUID) -> Job:
 
 
 def _name_error(page: str) -> str:
-    return re.sub("<[^>]+>", " ", page.split('id="errors-title"')[1].split("</section>")[0])
+    assert '<a href="#id_name">Name</a>' in page
+    return re.sub("<[^>]+>", " ", page.split('id="id_name_error"')[1].split("</p>")[0])
 
 
 def test_a_job_is_kept_and_a_new_one_starts_like_it(

@@ -13,6 +13,7 @@ from django.test import Client
 from jobs.models import Company, JobPosting, Membership, Role, Telling, User
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, JobFollower, NoteMention, RotaMember, Score
+from pipeline.review import rota
 from pipeline.review.scores import CriterionWords, Mark, give, set_criteria
 from pipeline.selectors.scores import read_criteria
 from pipeline.services.leaving import remove
@@ -22,6 +23,8 @@ from tests.support.applicants import named
 from tests.support.pages import follow, page_of
 
 DAY = 86_400
+# The form as it stands without any settings.
+WHOLE: dict[str, Any] = {"number": "", "unit": DAY, "telling": "USUAL"}
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def age(application: Application, days: float) -> None:
 
 def test_a_target_is_set_changed_and_removed(recruiter: Client, here: str, job: UUID) -> None:
     def saved(number: str, unit: int) -> int | None:
-        follow(recruiter, here, {"do": "target", "number": number, "unit": unit})
+        follow(recruiter, here, WHOLE | {"number": number, "unit": unit})
         return JobPosting.objects.get(job_id=job).review_target_seconds
 
     assert [saved("3", DAY), saved("5", 3_600), saved("", DAY)] == [3 * DAY, 5 * 3_600, None]
@@ -57,7 +60,7 @@ def test_a_target_is_set_changed_and_removed(recruiter: Client, here: str, job: 
 def test_a_target_out_of_range_is_refused_in_words(
     recruiter: Client, here: str, number: str
 ) -> None:
-    answer = recruiter.post(here, {"do": "target", "number": number, "unit": DAY})
+    answer = recruiter.post(here, WHOLE | {"number": number, "unit": DAY})
 
     assert answer.status_code == 422
     assert "There is a problem" in answer.content.decode()
@@ -67,7 +70,7 @@ def test_criteria_are_saved_in_order_and_an_empty_one_is_none(
     recruiter: Client, here: str, job: UUID
 ) -> None:
     given = {"c0-label": "Skill", "c0-help": "Can they?", "c3-label": "Will"}
-    page = follow(recruiter, here, {"do": "criteria", **given})
+    page = follow(recruiter, here, WHOLE | given)
 
     assert [(row.label, row.help) for row in read_criteria(job)] == [
         ("Skill", "Can they?"),
@@ -81,25 +84,58 @@ def test_the_rota_takes_members_of_the_company_only(
 ) -> None:
     ours, theirs = member_of(company), member_of(factories.company())
 
-    follow(recruiter, here, {"do": "rota", "members": [str(ours.id)]})
-    refused = recruiter.post(here, {"do": "rota", "members": [str(theirs.id)]})
+    follow(recruiter, here, WHOLE | {"members": [str(ours.id)]})
+    refused = recruiter.post(here, WHOLE | {"members": [str(theirs.id)]})
 
     assert refused.status_code == 422
     assert list(RotaMember.objects.values_list("user_id", flat=True)) == [ours.id]
 
 
+def test_the_rota_takes_only_members_who_may_decide(
+    recruiter: Client, here: str, job: UUID, company: Company, ana: Application
+) -> None:
+    decides, looks = member_of(company), member_of(company, Role.VIEWER, email="v@example.org")
+
+    refused = recruiter.post(here, WHOLE | {"members": [str(looks.id)]})
+    follow(recruiter, here, WHOLE | {"members": [str(decides.id)]})
+    Membership.objects.filter(user=decides).update(role=Role.VIEWER)
+    shown = page_of(recruiter, here)
+
+    assert refused.status_code == 422
+    assert (looks.email in shown, decides.email in shown) == (False, False)
+    assert rota.assign_in_turn(factories.row_of(job), ana.id, ana.status_since) is None
+
+
+def test_everything_is_saved_at_once_or_nothing(
+    recruiter: Client, here: str, job: UUID, company: Company
+) -> None:
+    ours = member_of(company)
+    given = WHOLE | {"number": "3", "c0-label": "Skill", "members": [str(ours.id)]}
+
+    refused = recruiter.post(here, given | {"number": "61", "telling": "AT_ONCE"})
+    before = (read_criteria(job), RotaMember.objects.count(), JobFollower.objects.count())
+    follow(recruiter, here, given | {"telling": "AT_ONCE"})
+
+    assert (refused.status_code, before) == (422, ([], 0, 0))
+    assert JobPosting.objects.get(job_id=job).review_target_seconds == 3 * DAY
+    assert [row.label for row in read_criteria(job)] == ["Skill"]
+    assert RotaMember.objects.get().user == ours
+    assert JobFollower.objects.get().telling == Telling.AT_ONCE
+
+
 def test_every_member_chooses_how_to_be_told_but_only_recruiters_change_the_rest(
     viewer: Client, here: str, job: UUID
 ) -> None:
-    follow(viewer, here, {"do": "follow", "telling": "AT_ONCE"})
+    follow(viewer, here, {"telling": "AT_ONCE"})
     chosen = JobFollower.objects.get().telling
-    follow(viewer, here, {"do": "follow", "telling": "USUAL"})
+    follow(viewer, here, {"telling": "USUAL"})
 
     assert chosen == Telling.AT_ONCE
     assert not JobFollower.objects.exists()
-    for section in ("target", "rota", "criteria"):
-        assert viewer.post(here, {"do": section}).status_code == 403
-    assert viewer.post(here, {"do": "other"}).status_code == 404
+    for name in ("number", "members"):
+        assert viewer.post(here, {name: "3", "telling": "USUAL"}).status_code == 403
+    follow(viewer, here, {"telling": "USUAL", "c0-label": "Skill"})
+    assert read_criteria(job) == []
 
 
 def test_working_hours_are_saved_and_removed(recruiter: Client, company: Company) -> None:

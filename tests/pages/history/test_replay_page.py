@@ -7,11 +7,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
-from jobs.models import Company
 from pipeline.models import Event
 from tests.support import factories
 from tests.support.clock import database_now
@@ -152,35 +149,3 @@ def test_it_says_how_many_are_not_shown(viewer: Client, past: History) -> None:
 
     assert "106 waiting" in text
     assert "6 more wait behind the first 100." in text
-
-
-def test_a_moment_as_a_picture_has_the_numbers_of_the_whole_page(
-    viewer: Client, past: History
-) -> None:
-    for seq in range(1, 11):
-        whole = words(viewer, page(past.job, f"replay/?seq={seq}"))
-        picture = words(viewer, page(past.job, f"replay/?seq={seq}&fragment=picture"))
-
-        counted = re.search(r"In review (\d+) Must confirm (\d+) Waiting (\d+)", whole)
-        assert counted
-        reviewed, offered, waiting = counted.groups()
-        assert f"Event {seq} of 10" in picture
-        waits = rf"\b{waiting} (person waits|people wait)" if waiting != "0" else "Nobody waits"
-        assert re.search(f"{waits} in line", picture)
-        assert (f"{reviewed} in review" in picture) == (reviewed != "0")
-        assert (f"{offered} offered" in picture) == (offered != "0")
-
-
-def test_a_moment_as_a_picture_reads_only_its_own_events(viewer: Client, company: Company) -> None:
-    def statements(people: int) -> list[str]:
-        job = factories.job(company_id=company.id, capacity=2)
-        factories.applications(job, people)
-        address = page(job, "replay/?seq=3&fragment=picture")
-        viewer.get(address)  # now the session knows for which company
-        with CaptureQueriesContext(connection) as queries:
-            viewer.get(address)
-        return [each["sql"] for each in queries.captured_queries]
-
-    few, many = statements(1), statements(40)
-    assert len(few) == len(many) <= 12
-    assert not any("row_number" in each for each in many)  # which orders everyone in the line

@@ -16,6 +16,7 @@ from pipeline.outgoing.client import Failure
 from pipeline.pages.webhooks import FAILURES, OFF_REASONS, STATES
 from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.endpoints import REDELIVER, SHOWN_AGAIN_FOR
+from pipeline.webhooks.queue import TYPES
 from tasks.models import Task
 from tests.support.pages import follow, page_of
 from tests.support.receiver import Receiver
@@ -69,6 +70,22 @@ def test_an_endpoint_is_added_once_and_its_secret_shown_once(owner: Client) -> N
     assert (made.url, made.types) == ("https://example.org/hook", ["job.closed"])
     assert secret not in page_of(owner, f"{LIST}{made.id}/")
     assert secret not in page_of(owner, LIST)
+
+
+def test_events_are_chosen_in_groups_that_hold_each_type_once(owner: Client) -> None:
+    page, groups = page_of(owner, NEW), owner.get(NEW).context["groups"]
+
+    types = [type_ for _, choices in groups for _, type_ in choices]
+    assert (sorted(types), len(groups)) == (sorted(TYPES), 6)
+    assert all(choices for _, choices in groups)
+    assert "<legend>Applying and leaving</legend>" in page
+    assert "Every event" in page
+
+
+def test_an_endpoint_for_some_events_says_how_many(owner: Client, hook: str) -> None:
+    WebhookEndpoint.objects.update(types=["job.closed", "application.applied"])
+
+    assert f"2 of {len(TYPES)} kinds" in page_of(owner, f"{hook}edit/")
 
 
 def refused(owner: Client, form: dict[str, Any]) -> str:

@@ -20,8 +20,8 @@ export type Query = Record<string, string | number | boolean | string[] | Record
 export interface RequestOptions {
   query?: Query;
   json?: unknown;
-  /** Instead of `json`, for an import: its text, with a `Content-Type` in `headers`. */
-  body?: string;
+  /** Instead of `json`, for an import or a file: its text or bytes, with a `Content-Type` in `headers`. */
+  body?: string | Uint8Array;
   headers?: Record<string, string>;
   idempotencyKey?: string | undefined;
 }
@@ -68,7 +68,7 @@ export class NextInLine {
       init.body = JSON.stringify(options.json);
     }
     if (options.body !== undefined) {
-      init.body = options.body;
+      init.body = options.body as BodyInit;
     }
     const url = this.root + path + queryOf(options.query);
     for (let attempt = 1; ; attempt += 1) {

@@ -19,6 +19,8 @@ export type FurtherQuestionIn = Schemas["FurtherQuestionIn"];
 export type QuestionIn = Schemas["QuestionIn"];
 export type Decision = Schemas["DecisionIn"];
 export type Event = Schemas["Event"];
+export type File = Schemas["File"];
+export type Files = Schemas["Files"];
 export type FullTask = Schemas["FullTask"];
 export type ImportedApplication = Schemas["ImportedApplicationIn"];
 export type ImportedRow = Schemas["ImportedRow"];
@@ -29,7 +31,7 @@ export type NewTask = Schemas["NewTask"];
 export type NewWebhook = Schemas["NewWebhook"];
 /** A person by name and email, or one whom the company already knows. */
 export type NewApplication = ({ name: string; email: string } | { applicant_id: string; name?: string }) &
-  Pick<Schemas["SubmissionIn"], "external_id" | "metadata">;
+  Pick<Schemas["SubmissionIn"], "external_id" | "metadata" | "answers">;
 export type Person = Schemas["Person"];
 export type Pipeline = Schemas["Pipeline"];
 export type PortalToken = Schemas["PortalToken"];

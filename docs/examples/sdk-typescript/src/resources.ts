@@ -156,6 +156,33 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/answers`, { json: { answers } });
   }
 
+  /**
+   * Upload a file, whose `id` answers a question of the job or goes to `addFiles`. An upload that no
+   * application takes within an hour is removed.
+   */
+  async upload(jobId: string, name: string, content: Uint8Array, options: Repeatable = {}): Promise<models.File> {
+    const json = { job_id: jobId, name, size_bytes: content.byteLength };
+    const made: models.File = await this.client.call("POST", "/uploads", { json, ...options });
+    const headers = { "Content-Type": "application/octet-stream" };
+    return this.client.call("PUT", `/uploads/${made.id}/content`, { body: content, headers });
+  }
+
+  /** Add uploads to an application that waits in line. Return all its files. */
+  addFiles(applicationId: string, uploadIds: string[]): Promise<models.Files> {
+    return this.client.call("POST", `/applications/${applicationId}/files`, { json: { upload_ids: uploadIds } });
+  }
+
+  /** Yield the files of an application, oldest first. */
+  files(applicationId: string): AsyncGenerator<models.File> {
+    return this.client.items(`/applications/${applicationId}/files`);
+  }
+
+  /** Return the bytes of a file. 404 while the malware scan has not finished. */
+  async download(applicationId: string, fileId: string): Promise<Uint8Array> {
+    const answer = await this.client.request("GET", `/applications/${applicationId}/files/${fileId}`);
+    return new Uint8Array(await answer.arrayBuffer());
+  }
+
   /** Ask a person in review one more question. */
   ask(
     applicationId: string,
@@ -201,6 +228,12 @@ export class Applications extends Resource {
   /** Decide. Any outcome frees the seat. `reason` is a code for the log, and `note` free text beside it. */
   remove(applicationId: string, decision: models.Decision, options: Repeatable = {}): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/remove`, { json: decision, ...options });
+  }
+
+  /** Give a person with an open offer until a later time to confirm it. */
+  extend(applicationId: string, acknowledgeBy: string, options: Repeatable = {}): Promise<models.Application> {
+    const json = { acknowledge_by: acknowledgeBy };
+    return this.client.call("POST", `/applications/${applicationId}/extend`, { json, ...options });
   }
 
   /** Give a person back the place they had before their last missed deadline. */

@@ -28,14 +28,15 @@ from pipeline.api.v1.applications.shapes import (
     given_answers_out,
 )
 from pipeline.api.v1.fields import AnswerValue, Moment, Nothing, Shape
-from pipeline.api.v1.jobs.form import QuestionIn, built_question
+from pipeline.api.v1.jobs.questions import QuestionIn, built_question
 from pipeline.api.v1.jobs.shapes import QuestionOut
 from pipeline.api.v1.outputs import Count
+from pipeline.api.v1.uploads import holder_of_caller
 from pipeline.domain.errors import FurtherQuestionNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move
 from pipeline.form import later
-from pipeline.form.answers import read_given
+from pipeline.form.answers import read_given, read_latest
 from pipeline.form.questions import AnswerRefused, Kind
 from pipeline.line.clock import read_company_clock
 from pipeline.models import FurtherQuestion
@@ -103,17 +104,26 @@ class Answers(Endpoint):
         ApplicationOut,
         takes=(AnswersIn,),
         about="For a verified person on the waitlist, until a seat is theirs. They answer the"
-        " current version, in full: an answer that is left out is empty from now on. The place in"
-        " line stays the same, whatever they answer, and earlier answers are kept. The same"
-        " answers again change nothing.",
+        " current version, in full: an answer that is left out is empty from now on. Only files"
+        " stay if their question is left out; a list replaces them, of uploads or of files that the"
+        " application has, and the earlier files stay with the earlier answers. The place in line"
+        " stays the same, whatever they answer, and earlier answers are kept. The same answers"
+        " again change nothing.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Change the answers to the job's questions, while waiting."""
         caller, facts = own_application(caller_of(request), application_id, Action.CHANGE_ANSWERS)
         given = read_body(request, AnswersIn)
         job = read_job_facts(facts.job_id)
+        latest = read_latest([application_id]).get(application_id)
         with answers_as_fields("answers"):
-            filled = later.fill_later(job, given["answers"], number=given.get("form_version"))
+            filled = later.fill_later(
+                job,
+                given["answers"],
+                earlier=latest.answers if latest else None,
+                number=given.get("form_version"),
+                holder=holder_of_caller(caller),
+            )
         changed = later.change_answers(
             application_id=application_id, filled=filled, actor=caller.actor
         )

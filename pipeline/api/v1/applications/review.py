@@ -32,7 +32,7 @@ from pipeline.api.v1.applications.shapes import (
     ReinstatementIn,
     answer_changed,
 )
-from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.fields import Moment, Nothing, Shape
 from pipeline.api.v1.outputs import Count, DetailOut, PageOf
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.permissions import Action
@@ -45,6 +45,7 @@ from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.selectors.review import ContestState, read_company_contests
 from pipeline.services.contests import answer_contest, contest
 from pipeline.services.leaving import reinstate, remove
+from pipeline.services.turns import extend_offer
 
 
 class ContestOut(TypedDict):
@@ -226,6 +227,35 @@ class RemovalDecision(Endpoint):
             note=given["note"],
             request_id=idempotent_row_id(request),
             if_last=IfLast.of(close_job=closes),
+        )
+        return answer_changed(facts, application, private=True)
+
+
+class ExtensionIn(Shape):
+    """A company gives a person with an open offer until a later time."""
+
+    acknowledge_by = Moment()
+
+
+class OfferExtension(Endpoint):
+    """`/applications/{id}/extend`"""
+
+    @describes_move(
+        "extend_offer",
+        Move.EXTEND,
+        ApplicationOut,
+        takes=(ExtensionIn,),
+        about="`acknowledge_by` is the new deadline: later than the present one and at most 30 days"
+        " ahead. The company can extend an offer five times. The people behind wait for the seat"
+        " until then, so the job's public facts count it. The person gets an email with the new"
+        " deadline. Repeating it is harmless.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Give a person more time to acknowledge the offered seat."""
+        caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
+        until = read_body(request, ExtensionIn)["acknowledge_by"]
+        application = extend_offer(
+            application_id=application_id, acknowledge_by=until, actor=caller.actor
         )
         return answer_changed(facts, application, private=True)
 

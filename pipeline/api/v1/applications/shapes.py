@@ -50,6 +50,7 @@ from pipeline.selectors.applications import (
     last_decisions,
     see_changed,
 )
+from pipeline.selectors.review import read_awaited_decisions
 from pipeline.wording.events import ANSWER_WORDS
 
 MOST_IMPORTED = 10_000
@@ -280,6 +281,7 @@ class ApplicationOut(_Person, StandingOut):
     external_id: str | None
     metadata: dict[str, str] | None
     decision: DecisionOut | None
+    decision_due_at: datetime | None
     answers: GivenAnswersOut | None
     server_time: datetime
 
@@ -304,6 +306,7 @@ def application_out(
     *,
     private: bool = True,
     decision: DecisionOut | None = None,
+    decision_due_at: datetime | None = None,
     answers: GivenAnswersOut | None = None,
 ) -> ApplicationOut:
     """Return an application under the name given with it.
@@ -330,6 +333,7 @@ def application_out(
         "external_id": seen.external_id if private else None,
         "metadata": (seen.metadata or {}) if private else None,
         "decision": decision,
+        "decision_due_at": decision_due_at,
         "answers": answers,
         "server_time": seen.now,
     }
@@ -343,7 +347,7 @@ def applications_out(
 ) -> list[ApplicationOut]:
     """Return several applications, on request with the decisions on them, or the answers.
 
-    That takes two queries, and one.
+    That takes three queries, and one.
     """
     ids = [seen.application.id for seen in rows]
     decisions: dict[UUID, DecisionOut] = {
@@ -359,6 +363,8 @@ def applications_out(
             last_decisions(ids) if "decision" in expanded else {}
         ).items()
     }
+    is_told = private and "decision" in expanded
+    awaited = read_awaited_decisions(application_ids=ids) if is_told else {}
     latest = read_latest(ids) if "answers" in expanded else {}
     answers = {application_id: given_answers_out(each) for application_id, each in latest.items()}
     return [
@@ -366,6 +372,7 @@ def applications_out(
             seen,
             private=private,
             decision=decisions.get(seen.application.id),
+            decision_due_at=each.due_at if (each := awaited.get(seen.application.id)) else None,
             answers=answers.get(seen.application.id),
         )
         for seen in rows

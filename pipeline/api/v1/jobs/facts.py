@@ -57,6 +57,7 @@ class FactsOut(TypedDict):
     withdrawn_count: Count | None
     removals_by_reason: dict[str, Count | None]
     reinstatements_by_reason: dict[str, Count | None]
+    extensions_count: Count | None
     contested_count: Count | None
     contests_changed_count: Count | None
     contests_overdue_count: Count | None
@@ -95,6 +96,7 @@ class FactsOfJob(Endpoint):
             "withdrawn_count": counts.withdrawn,
             "removals_by_reason": dict(counts.removals),
             "reinstatements_by_reason": dict(counts.given_back),
+            "extensions_count": counts.extended,
             "contested_count": counts.contests.asked,
             "contests_changed_count": counts.contests.changed,
             "contests_overdue_count": counts.contests.overdue,

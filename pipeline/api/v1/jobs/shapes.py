@@ -34,6 +34,7 @@ from pipeline.api.v1.fields import (
     Whole,
     declare_external_id,
 )
+from pipeline.api.v1.jobs.questions import declare_questions
 from pipeline.api.v1.outputs import Count
 from pipeline.figures.job import JobTotals
 from pipeline.form.questions import Kind, Question
@@ -98,6 +99,7 @@ class JobIn(Shape):
     opens_at = Moment(allow_null=True, required=False)
     closes_at = Moment(allow_null=True, required=False)
     review_target_seconds = _review_target()
+    questions = declare_questions(required=False)
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 

@@ -47,6 +47,7 @@ from pipeline.api.problem_types import (
 )
 from pipeline.api.problems import PreconditionFailed, PreconditionRequired
 from pipeline.api.v1.fields import Nothing, read_reference
+from pipeline.api.v1.jobs.questions import built_questions
 from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
@@ -132,7 +133,8 @@ class Jobs(Endpoint):
         headers=("ETag",),
         refuses=(EXTERNAL_ID_TAKEN, INVALID_SCHEDULE, SANDBOX_FULL),
         about="With `draw_at`, the order of everyone who applies until then is drawn by lot. With"
-        " `opens_at`, a draft opens by itself; with `closes_at`, the job closes by itself.",
+        " `opens_at`, a draft opens by itself; with `closes_at`, the job closes by itself."
+        " `questions` are the job's form, as in `POST /jobs/{job_id}/form`: version 1 of it.",
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
@@ -149,6 +151,7 @@ class Jobs(Endpoint):
             actor=caller.actor,
             job_id=idempotent_row_id(request),
             reference=read_reference(given),
+            questions=built_questions(given.get("questions", [])),
         )
         return _answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 

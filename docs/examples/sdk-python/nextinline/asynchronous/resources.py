@@ -25,7 +25,7 @@ class AsyncJobs(AsyncResource):
     async def create(
         self, *, title: str, capacity: int, idempotency_key: str | None = None, **more: Any
     ) -> models.Job:
-        """Create a job; `more`: description, location, policy, status, external_id, metadata."""
+        """Create a job; `more`: description, location, policy, questions, status, metadata …"""
         body = {"title": title, "capacity": capacity, **more}
         made = await self._client.call("POST", "/jobs", json=body, idempotency_key=idempotency_key)
         return cast(models.Job, made)
@@ -124,7 +124,7 @@ class AsyncApplications(AsyncResource):
     async def submit(
         self, job_id: str, *, name: str, email: str, idempotency_key: str | None = None, **more: Any
     ) -> models.Application:
-        """Submit a person to a job of the key's company; `more`: external_id, metadata."""
+        """Submit a person to a job of the key's company; `more`: external_id, metadata, answers."""
         body = {"name": name, "email": email, **more}
         return await self._apply(job_id, body, idempotency_key)
 
@@ -201,6 +201,35 @@ class AsyncApplications(AsyncResource):
         """Change the answers of a person who waits, with their token or a portal one."""
         return await self._act(application_id, "answers", {"answers": answers})
 
+    async def upload(
+        self, job_id: str, *, name: str, content: bytes, idempotency_key: str | None = None
+    ) -> models.File:
+        """Upload a file, whose `id` answers a question of the job or goes to `add_files`.
+
+        An upload that no application takes within an hour is removed.
+        """
+        body = {"job_id": job_id, "name": name, "size_bytes": len(content)}
+        made = await self._client.call(
+            "POST", "/uploads", json=body, idempotency_key=idempotency_key
+        )
+        path, kind = f"/uploads/{made['id']}/content", {"Content-Type": "application/octet-stream"}
+        sent = await self._client.call("PUT", path, content=content, headers=kind)
+        return cast(models.File, sent)
+
+    async def add_files(self, application_id: str, upload_ids: Sequence[str]) -> models.Files:
+        """Add uploads to an application that waits in line. Return all its files."""
+        path, body = f"/applications/{application_id}/files", {"upload_ids": list(upload_ids)}
+        return cast(models.Files, await self._client.call("POST", path, json=body))
+
+    def files(self, application_id: str) -> AsyncIterator[models.File]:
+        """Yield the files of an application, oldest first."""
+        return self._client.items(f"/applications/{application_id}/files")
+
+    async def download(self, application_id: str, file_id: str) -> bytes:
+        """Return the bytes of a file. 404 while the malware scan has not finished."""
+        path = f"/applications/{application_id}/files/{file_id}"
+        return (await self._client.request("GET", path)).content
+
     async def ask(
         self,
         application_id: str,
@@ -271,6 +300,13 @@ class AsyncApplications(AsyncResource):
         """
         body = {"outcome": outcome, "reason": reason, "note": note}
         return await self._act(application_id, "remove", body, idempotency_key)
+
+    async def extend(
+        self, application_id: str, acknowledge_by: str, *, idempotency_key: str | None = None
+    ) -> models.Application:
+        """Give a person with an open offer until a later time to confirm it."""
+        body = {"acknowledge_by": acknowledge_by}
+        return await self._act(application_id, "extend", body, idempotency_key)
 
     async def reinstate(
         self,
