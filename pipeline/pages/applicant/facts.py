@@ -86,10 +86,11 @@ def _aim(job: Job, pace: ReviewPace | None) -> dict[str, str]:
 # Public box about a job, for an iframe on the company's own site.
 
 
-# The box has only a stylesheet, links and pictures of ours, and any site may show it.
+# The box has only stylesheets, a font, links and pictures of ours, and any site may show it.
 _OF_A_BOX = {
     "default-src": [NONE],
     "style-src": [SELF],
+    "font-src": [SELF],
     "img-src": [SELF],
     "base-uri": [NONE],
     "form-action": [NONE],

@@ -63,7 +63,7 @@ def test_rules_are_shown_as_applicants_will_read_them_and_nothing_is_made(
     answer = recruiter.post("/company/jobs/new/", NEW | {"preview": "1", "title": ""})
 
     assert answer.status_code == 200
-    assert "has 2 days to confirm" in text_of(answer)
+    assert "have 2 days to confirm" in text_of(answer)
     assert 'value="Loft"' in text_of(answer)
     assert not Job.objects.exists()
 
@@ -241,7 +241,7 @@ def test_an_application_shows_its_facts_and_its_timeline(viewer: Client, job: UU
     page = text_of(viewer.get(f"/company/applications/{dee.id}/"))
 
     assert "2 of 3" in page
-    assert "joined the waitlist" in page
+    assert "joined the line" in page
     assert "Decide…" not in page
 
 
@@ -252,7 +252,7 @@ def test_the_preview_of_changed_rules_saves_nothing(owner: Client, job: UUID) ->
     answer = owner.post(f"/company/jobs/{job}/settings/", form)
 
     assert answer.status_code == 200
-    assert "has 3 days to confirm" in text_of(answer)
+    assert "have 3 days to confirm" in text_of(answer)
     assert "not saved yet" in text_of(answer)
     assert factories.row_of(job).acknowledgment_window_seconds == factories.WINDOW
 
