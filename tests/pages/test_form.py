@@ -412,4 +412,4 @@ def test_a_single_error_is_in_words_once_and_a_question_gets_no_colon() -> None:
     assert '<a href="#id_q_why">Why this job?</a></li>' in one
     assert two.count("Answer this question.") == 2
     assert '<a href="#id_q_why">Why this job?</a> Answer' in two
-    assert '<a href="#id_name">Name</a>: Fill in' in two
+    assert '<a href="#id_name">Your name</a>: Enter the name' in two
