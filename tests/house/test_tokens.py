@@ -76,3 +76,10 @@ def test_stylesheets_keep_to_the_tokens() -> None:
     # Right to left mirrors what logical properties place; the font has no other weights; amber
     # letters could not be read.
     assert found == []
+
+
+def test_each_token_that_is_used_is_defined_and_each_that_is_defined_is_used() -> None:
+    text = "\n".join(path.read_text() for path in STYLES)
+
+    defined = set(re.findall(r"(?<![\w-])(--[\w-]+):", text))
+    assert defined == set(re.findall(r"var\((--[\w-]+)", text))
