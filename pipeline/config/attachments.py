@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 from pipeline.config.env import STATE_DIR, TESTING
 
@@ -57,10 +58,10 @@ def parse_storage(text: str) -> dict[str, Any]:
 def _s3_patience(addressing_style: str | None) -> dict[str, Any]:
     """Return the option that gives up on an absent S3 after seconds: usually, it takes minutes."""
     try:
-        from botocore.config import Config  # type: ignore[import-untyped]  # of the extra `s3`
+        make_config = import_string("botocore.config.Config")  # of the extra `s3`
     except ImportError:  # the storage itself says what is missing
         return {}
-    config = Config(
+    config = make_config(
         s3={"addressing_style": addressing_style},
         connect_timeout=5,
         read_timeout=20,

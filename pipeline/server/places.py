@@ -55,7 +55,7 @@ class Attempt:
     """A request that joins a job's line, as it was sent: what its token is bound to.
 
     Of a form in parts, that is its fields: a page cannot send a file again, so its person chooses
-    the file once more.
+    the file again.
     """
 
     def __init__(self, scope: Message, job_id: UUID, credential: bytes, body: IO[bytes]) -> None:

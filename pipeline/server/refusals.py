@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from csp.utils import build_policy
 from django.template.loader import render_to_string
-from django.utils.html import escape, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -36,6 +36,8 @@ LENGTH_REQUIRED = replace(problem_types.MALFORMED_REQUEST, status=411)
 # When a client may try again, if the kind of refusal does not say so itself.
 RETRY_SECONDS = 1
 _GAP = "~gap~"
+_FILE_INPUT = '<label class="field">{} <input type="file" name="{}" required></label>'
+_FILES_INPUT = '<label class="field">{} <input type="file" name="{}" required multiple></label>'
 
 
 async def refuse(
@@ -99,14 +101,15 @@ def _file_inputs(files: Sequence[ChosenFile]) -> SafeString:
     for file in files:
         names.setdefault(file.field, []).append(file.name)
     label = _("Choose again: %(names)s")
-    return format_html_join(
-        "",
-        '<label class="field">{} <input type="file" name="{}" required{}></label>',
-        (
-            (label % {"names": ", ".join(each)}, field, mark_safe(" multiple" * (len(each) > 1)))  # noqa: S308 -- a constant
-            for field, each in names.items()
-        ),
-    )
+    rows = [
+        format_html(
+            _FILES_INPUT if len(each) > 1 else _FILE_INPUT,
+            label % {"names": ", ".join(each)},
+            field,
+        )
+        for field, each in names.items()
+    ]
+    return format_html_join("", "{}", ((row,) for row in rows))
 
 
 async def _end_with(

@@ -215,7 +215,7 @@ class _Received:
     content: IO[bytes]
     receive: Receive
     send: Send
-    is_kept: bool  # its body may be read once more after the application
+    is_kept: bool  # its body may be read again after the application
 
     @property
     def caller(self) -> str:
