@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.mime.text import MIMEText
 from email.utils import parseaddr
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template import Context, Engine
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -35,9 +36,6 @@ from pipeline.mail.links import LinkedOffer
 from pipeline.wording import sentences
 from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
 from pipeline.wording.sentences import Reader
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
 
@@ -332,7 +330,7 @@ def _compose_extension(event: EventForMail, facts: Facts) -> Message:
 
 
 def _notice_composer(
-    subject: str, *after: tuple[StrOrPromise, str, str]
+    subject: str, *after: tuple[str | Promise, str, str]
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
@@ -378,7 +376,7 @@ def _compose_hire(_event: EventForMail, facts: Facts) -> Message:
 
 
 def _compose_ending(
-    subject: str, thanks: StrOrPromise = ""
+    subject: str, thanks: str | Promise = ""
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose the email about an ending that the person can ask to look at again."""
 

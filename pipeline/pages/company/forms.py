@@ -109,7 +109,7 @@ class PolicyForm(PlainForm):
         min_value=policy_limits("penalty_places")[0],
         max_value=policy_limits("penalty_places")[1],
         help_text=gettext_lazy(
-            "So many later applicants pass them, too; twice as many after a second miss."
+            "This is how many later applicants pass them; twice as many after a second miss."
         ),
     )
     max_decays = _number_field(
