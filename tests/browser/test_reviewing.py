@@ -30,7 +30,7 @@ def test_a_review_is_set_up(owner: Hands, pages: list[Page], world: World) -> No
     owner.fill("Decide within", "3")
     owner.fill("Criterion", "Craft")
     owner.page.get_by_role("heading", name="Rota").click()
-    owner.page.get_by_label(world.owner.email).check()
+    owner.page.get_by_role("checkbox", name=world.owner.email).check()
     owner.page.get_by_label("Tell me about reviews").select_option("NEVER")
     owner.press("Save")
     shows(owner.page, "Saved.")
