@@ -42,15 +42,17 @@ class Hands:
         """Press a button whose words begin like that."""
         self._use(self._control("button", name))
 
-    def follow(self, name: str) -> None:
+    def follow(self, name: str, *, exact: bool = False) -> None:
         """Follow a link."""
-        self._use(self._control("link", name))
+        self._use(self._control("link", name, exact=exact))
 
-    def _control(self, role: Literal["button", "link"], name: str) -> Locator:
+    def _control(
+        self, role: Literal["button", "link"], name: str, *, exact: bool = False
+    ) -> Locator:
         """Find a control by its words; if it is in a closed menu or part, open that."""
         menus = self.page.locator("details:not([open])")
-        shown = self.page.get_by_role(role, name=name)
-        folded = menus.get_by_role(role, name=name, include_hidden=True)
+        shown = self.page.get_by_role(role, name=name, exact=exact)
+        folded = menus.get_by_role(role, name=name, exact=exact, include_hidden=True)
         shown.or_(folded).first.wait_for(state="attached")
         if not shown.count():
             self._use(folded.first.locator("xpath=ancestor::details[not(@open)]/summary"))

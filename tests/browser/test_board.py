@@ -102,7 +102,7 @@ def test_who_is_offered_a_seat_moves_there_unless_motion_is_unwanted(
         [str(first.id), str(second.id)],
     )
     assert page.evaluate("window.moved") == ([before, after] if moves else [])
-    page.wait_for_function("document.querySelectorAll('[style*=view-transition]').length === 0")
+    expect(page.locator("[style*=view-transition]")).to_have_count(0)
 
 
 def test_what_else_can_be_done_is_in_one_menu_by_keyboard_and_without_javascript(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from jobs.models import Role
+from jobs.models import Company, Role
 from pipeline.domain.states import Outcome
 from pipeline.models import ApplicationNote, PendingDecision
 from pipeline.review import decisions
@@ -97,9 +97,9 @@ def test_the_pages_of_a_decision_can_be_used_by_everybody(
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["scripted", "plain"])
 def test_decisions_are_undone_where_people_are(
-    browser_page: OpenPage, site: Site, world: World, settings: Any, javascript: bool
+    browser_page: OpenPage, site: Site, world: World, javascript: bool
 ) -> None:
-    settings.DECISION_UNDO_SECONDS = 300
+    Company.objects.filter(id=world.company.id).update(undo_removal_seconds=300)
     page = browser_page(javascript=javascript)
     sign_in_staff(page.context, site.url, world.owner)
     person, board = world.reviewed, f"/company/jobs/{world.job}/"

@@ -258,7 +258,7 @@ def test_the_public_page_moves_while_somebody_fills_in_the_form(
     pass_time(page, 40)
 
     assert [url for url in asked if "/live/" in url] == []  # nobody is signed in
-    expect(page.locator("#live")).to_contain_text("2 people are waiting")
+    expect(page.locator("#live")).to_contain_text("2 waiting")
     expect(page.get_by_label("Name")).to_have_value("Ana Li")
     expect(page.get_by_label("Name")).to_be_focused()
     page.get_by_label("Email address").fill("ana@example.org")

@@ -37,7 +37,7 @@ def test_all_marks_of_a_person_stand_apart_beside_or_below_the_name(
 
     row = page.locator("#waitlist .waiting")
     expect(row.locator(".chip")).to_have_count(3)
-    parts = [*row.locator(".chip").all(), *row.locator(".place b, .who-link, .btn").all()]
+    parts = [*row.locator(".chip").all(), *row.locator(".place b, .name, .btn").all()]
     boxes = [part.bounding_box() for part in parts]
 
     for place, box in enumerate(boxes):

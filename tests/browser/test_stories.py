@@ -101,7 +101,7 @@ def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> N
     they.follow("Replay")
     they.follow("First")
     expect(main_of(page)).to_contain_text("Event 1 of")
-    they.follow("Line")
+    they.follow("Line", exact=True)
     they.follow("Close…")
     they.press("Close job")
     expect(main_of(page)).to_contain_text("The job is closed")
