@@ -18,14 +18,7 @@ from pipeline.services.contests import answer_contest, contest
 from pipeline.services.jobs import open_job, pause_job
 from pipeline.services.joining import verify
 from pipeline.services.leaving import reinstate, remove, withdraw
-from pipeline.services.turns import (
-    acknowledge,
-    defer,
-    extend_offer,
-    pass_next,
-    pass_offer,
-    preaccept,
-)
+from pipeline.services.turns import acknowledge, defer, pass_next, pass_offer, preaccept
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 
@@ -128,13 +121,6 @@ def _pass(job: UUID, chance: Random) -> None:
         pass_next(application_id=person.id, wanted=wanted, actor=factories.owner_of(person))
 
 
-def _give_time(job: UUID, chance: Random) -> None:
-    if person := _one(job, chance, "PENDING_ACKNOWLEDGMENT"):
-        assert person.acknowledge_by is not None
-        until = person.acknowledge_by + timedelta(seconds=chance.choice((60, factories.WINDOW)))
-        extend_offer(application_id=person.id, acknowledge_by=until, actor=factories.RECRUITER)
-
-
 def _wait(job: UUID, chance: Random) -> None:
     let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW, 24 * 3_600)))
     factories.settle_all()
@@ -161,7 +147,6 @@ STEPS: list[Callable[[UUID, Random], None]] = [
     _preaccept,
     _pass,
     _pass,
-    _give_time,
     _hire,
     _wait,
     _wait,

@@ -216,7 +216,7 @@ DESCRIPTIONS = form_words.DESCRIPTIONS | {
     "expanded.",
     "decision": "The company's decision; null if there is none, or unless expanded.",
     "decision_due_at": "When a decision that a member made on a page takes effect, unless it is"
-    " undone; null if none waits, for applicants, or unless `decision` is expanded.",
+    " undone; null if none waits, for applicants, or unless expanded.",
     "existing_id": "The id of the object that causes the refusal, if there is one.",
     "extensions_count": "Deadlines of offers that the company extended.",
     "external_id": "The company's own id of it, unique among its kind; null for applicants.",

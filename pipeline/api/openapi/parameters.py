@@ -172,9 +172,11 @@ FORM_VERSION = Parameter(
     "version", "An earlier version of the form.", integer_schema(0, MOST_VERSIONS)
 )
 _ANSWERS = "the last answers to the job's questions"
-EXPAND_DECISION = describe_expand(decision=_DECISION, answers=_ANSWERS)
+_DUE = "when a decision that a member made on a page takes effect, if one waits"
+EXPAND_DECISION = describe_expand(decision=_DECISION, decision_due_at=_DUE, answers=_ANSWERS)
 EXPAND_LIST = describe_expand(
     decision=_DECISION,
+    decision_due_at=_DUE,
     answers=_ANSWERS,
     total="the number of matching applications, counted up to 10,000; not together with `search`",
 )

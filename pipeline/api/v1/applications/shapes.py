@@ -345,9 +345,9 @@ def applications_out(
     private: bool = True,
     expanded: Collection[str] = (),
 ) -> list[ApplicationOut]:
-    """Return several applications, on request with the decisions on them, or the answers.
+    """Return several applications, on request with decisions, when one takes effect, or answers.
 
-    That takes three queries, and one.
+    That takes two queries, one, and one.
     """
     ids = [seen.application.id for seen in rows]
     decisions: dict[UUID, DecisionOut] = {
@@ -363,7 +363,7 @@ def applications_out(
             last_decisions(ids) if "decision" in expanded else {}
         ).items()
     }
-    is_told = private and "decision" in expanded
+    is_told = private and "decision_due_at" in expanded
     awaited = read_awaited_decisions(application_ids=ids) if is_told else {}
     latest = read_latest(ids) if "answers" in expanded else {}
     answers = {application_id: given_answers_out(each) for application_id, each in latest.items()}
