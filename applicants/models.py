@@ -124,7 +124,11 @@ class Device(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     applicant = models.ForeignKey(Applicant, models.CASCADE, null=True, related_name="devices")
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="devices"
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        db_index=False,  # `device_user`, without the many devices of applicants
+        related_name="devices",
     )
     digest = models.BinaryField(max_length=32, unique=True)
     endpoint = models.CharField(max_length=1_000)
@@ -142,6 +146,9 @@ class Device(models.Model):
                 condition=Q(applicant=None, user__isnull=False)
                 | Q(applicant__isnull=False, user=None),
             ),
+        ]
+        indexes = [
+            models.Index(fields=["user"], name="device_user", condition=Q(user__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
 
 
 class UndoTimes(NamedTuple):
-    """How many seconds a company's decisions on pages can be undone before they take effect."""
+    """Seconds for which a company's decisions on pages can be undone before they take effect."""
 
     removal: int  # to remove or reject
     hiring: int

@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
             model_name="device",
             name="user",
             field=models.ForeignKey(
+                db_index=False,
                 null=True,
                 on_delete=django.db.models.deletion.CASCADE,
                 related_name="devices",

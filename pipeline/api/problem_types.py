@@ -6,46 +6,13 @@ names the other exceptions by their place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jobs import errors as jobs
+from pipeline.api.problem_type import ProblemType
 from pipeline.database import errors as database
 from pipeline.domain import errors as line
 from tasks import errors as tasks
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProblemType:
-    """A kind of problem. Clients distinguish them by `code`.
-
-    `about`: when it occurs, as the end of a sentence. `remedy`: how a client should react. `title`:
-    the code in words, unless given. `detail`: what clients read where the exception has no text, or
-    none meant for them. `raised_as`: the exceptions that mean it; a subclass means the same as its
-    nearest listed ancestor.
-    """
-
-    status: int
-    code: str
-    about: str
-    remedy: str
-    title: str = ""
-    detail: str = ""
-    retry_after_seconds: int | None = None
-    raised_as: tuple[type[Exception] | str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "title", self.title or self.code.capitalize().replace("_", " "))
-
-    @property
-    def slug(self) -> str:
-        """Return the last part of the kind's URI."""
-        return self.code.lower().replace("_", "-")
-
-    @property
-    def type(self) -> str:
-        """Return the kind's URI. There is a page at it: `pipeline.api.problems`."""
-        return f"/problems/{self.slug}"
-
 
 _CORRECT = "Correct the request. The same request fails again."
 _WAIT = "Wait for the seconds in `Retry-After`, then send the same request again."

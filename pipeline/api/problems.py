@@ -19,6 +19,7 @@ from rest_framework import exceptions as rest
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
+from pipeline.api.problem_type import ProblemType
 from pipeline.api.problem_types import (
     ALL_PROBLEM_TYPES,
     BUSY,
@@ -28,7 +29,6 @@ from pipeline.api.problem_types import (
     RAISED,
     TOO_SLOW,
     VALIDATION_ERROR,
-    ProblemType,
 )
 from pipeline.domain import errors as line
 from pipeline.domain.errors import WebhookUrlRefused

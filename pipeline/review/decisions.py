@@ -178,8 +178,7 @@ def make(
         waiting = _store_people(decision, application_ids[:MOST_PEOPLE])
         is_delayed = bool(delay) or waiting > MOST_AT_ONCE
         if waiting:
-            run_after = decision.due_at if is_delayed else decision.due_at + RESCUE_AFTER
-            enqueue(TASK, {"decision": str(decision_id)}, run_after=run_after, priority=PRIORITY)
+            _enqueue(decision, timedelta() if is_delayed else RESCUE_AFTER)
     if is_delayed and waiting:
         announce(job_id)
     else:
@@ -187,6 +186,12 @@ def make(
             carry_out(decision_id)
     decision.refresh_from_db()
     return decision
+
+
+def _enqueue(decision: PendingDecision, grace: timedelta) -> None:
+    """Enqueue the task that carries a decision out, for some time after it is due."""
+    run_after = decision.due_at + grace
+    enqueue(TASK, {"decision": str(decision.id)}, run_after=run_after, priority=PRIORITY)
 
 
 def _undo_seconds(job_id: UUID, outcome: Outcome) -> int:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from pipeline.api import problem_types, problems
-from pipeline.api.problem_types import ProblemType
+from pipeline.api.problem_type import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.pages import kept_form
 

@@ -18,7 +18,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipeline.api import problem_types, problems
-from pipeline.api.problem_types import MALFORMED_REQUEST, UNAVAILABLE, ProblemType
+from pipeline.api.problem_type import ProblemType
+from pipeline.api.problem_types import MALFORMED_REQUEST, UNAVAILABLE
 from pipeline.api.rendering import render_json
 from pipeline.server.clients import Application
 from pipeline.server.places import ChosenFile

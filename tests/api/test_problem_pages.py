@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
+from pipeline.api.problem_type import ProblemType
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from pipeline.api.problems import FIELD_CODES
 from tests.support.callers import Caller
 from tests.support.pages import page_of

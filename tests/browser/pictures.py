@@ -43,8 +43,8 @@ _SAME_WORDS = r"""
     if (text !== walker.currentNode.data) walker.currentNode.data = text;
   }
   for (const field of document.querySelectorAll("input, textarea")) field.value = same(field.value);
-  for (const part of document.querySelectorAll(".qr, .live, .other-script"))
-    part.style.visibility = "hidden";
+  for (const part of document.querySelectorAll(".qr, .other-script")) part.style.visibility = "hidden";
+  for (const state of document.querySelectorAll(".live")) state.style.display = "none"; // as long as its words
   return document.fonts.ready.then(() => undefined);
 }
 """

@@ -22,6 +22,7 @@ from playwright.sync_api import Page
 
 from jobs.models import Role, User
 from pipeline.api import problem_types
+from pipeline.api.problem_type import ProblemType
 from tests.browser.helpers import sign_in_staff, usable_by_everybody
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
@@ -140,7 +141,7 @@ def test_pages_of_refused_requests(page: Page, site: Site, kind: str) -> None:
 @pytest.mark.parametrize(
     "kind", [problem_types.INTERNAL_ERROR, problem_types.BUSY, problem_types.TOO_SLOW]
 )
-def test_pages_of_errors(page: Page, site: Site, kind: problem_types.ProblemType) -> None:
+def test_pages_of_errors(page: Page, site: Site, kind: ProblemType) -> None:
     _is_usable(
         page, render_to_string("errors/plain.html", {"kind": kind, "request_id": "7"}), kind.code
     )

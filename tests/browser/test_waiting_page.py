@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pipeline.line.handover import Handover, take_part_in_handover
-from pipeline.line.peers import Peers
 from pipeline.server.requests import RequestQueue
+from tests.server.full_site import PAGE, Busy, Full, alone_in_handover
 from tests.server.in_process import adapter_of, serving_here
-from tests.server.test_places import PAGE, Busy, Full
 from tests.support.environment import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -58,8 +56,6 @@ def busy() -> BusyWithPage:
 @pytest.fixture
 def full(busy: BusyWithPage) -> Iterator[Full]:
     """A site that is filled by `fill`, and serves static files as ever."""
-    peers = Peers(1)
-    take_part_in_handover(Handover(peers, 0, lambda work: work()))
     adapter = adapter_of(busy)
     adapter._queue = RequestQueue(2, most_waiting=1)
 
@@ -73,12 +69,10 @@ def full(busy: BusyWithPage) -> Iterator[Full]:
         await send({"type": "http.response.body", "body": file.read_bytes()})
         return None
 
-    with _serving_elsewhere(answer) as port:
+    with alone_in_handover(), _serving_elsewhere(answer) as port:
         made = Full(port, adapter, busy)
         yield made
         made.go_on()
-    take_part_in_handover(None)
-    peers.close()
 
 
 @contextmanager

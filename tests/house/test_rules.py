@@ -25,7 +25,8 @@ SANDBOX_ROOM = {  # lock a company or its clock, never a job
     "jobs/sandboxes.py",
     "pipeline/line/clock.py",
 }
-TEAM_ROOM = {  # lock a company, or who is in its team, never a job
+TEAM_ROOM = {  # lock a company, a request for one, or who is in its team, never a job
+    "jobs/sign_up.py",
     "jobs/team.py",
     "pipeline/services/jobs.py",
 }

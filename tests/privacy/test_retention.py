@@ -218,7 +218,8 @@ def test_others_see_it_and_cannot_change_it(
     job = factories.job(company_id=company.id)
     page, form = f"/company/jobs/{job}/retention/", {"keep_days": "90"}
 
-    assert "kept for 730 days" in page_of(recruiter, f"/company/jobs/{job}/settings/")
+    settings = page_of(recruiter, f"/company/jobs/{job}/settings/")
+    assert "Kept for 730 days after an application has ended" in settings
     assert recruiter.post(page, form).status_code == 403
     assert stranger.post(page, form).status_code == 404
     assert not Retention.objects.exists()

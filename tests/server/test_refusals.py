@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 
 from pipeline.api import problems
-from pipeline.api.problem_types import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType
+from pipeline.api.problem_type import ProblemType
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES, TOO_SLOW
 from pipeline.live import streams
 from pipeline.server import http_protocol, request_body
 from pipeline.server.http_protocol import BoundedProtocol, ConnectionLimits

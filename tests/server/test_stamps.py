@@ -6,7 +6,6 @@ import asyncio
 import socket
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from ipaddress import ip_network
 from typing import Any
@@ -14,8 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.line.handover import Handover, take_part_in_handover
-from pipeline.line.peers import Peers
+from pipeline.line.handover import Handover
 from pipeline.server.clients import behind_proxies
 from pipeline.server.stamps import (
     ARRIVED_AT,
@@ -28,20 +26,11 @@ from pipeline.server.stamps import (
 )
 from tests.server.in_process import serving_here
 
+pytestmark = pytest.mark.usefixtures("handover")
+
 SECOND = 1_000_000_000
 JOB = UUID("018f0c6e-5d5b-7a00-8000-000000000001")
 PATH = f"/api/v1/jobs/{JOB}/applications"
-
-
-@pytest.fixture(autouse=True)
-def handover() -> Iterator[Handover]:
-    """This process's part in the hand-over, alone."""
-    peers = Peers(1)
-    part = Handover(peers, 0, lambda work: work())
-    take_part_in_handover(part)
-    yield part
-    take_part_in_handover(None)
-    peers.close()
 
 
 def scope_of(path: str = PATH, method: str = "POST", age_ns: int = 0, **changes: Any) -> Any:

@@ -13,7 +13,8 @@ from pipeline.api import problem_types
 from pipeline.api.openapi.examples import sample_problem
 from pipeline.api.openapi.fields import Types, open_codes
 from pipeline.api.openapi.schemas import File, Operation, Schema
-from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
+from pipeline.api.problem_type import ProblemType
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from pipeline.api.problems import MEDIA_TYPE
 from pipeline.domain.permissions import RULES
 

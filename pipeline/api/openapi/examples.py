@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from pipeline.api import problems
 from pipeline.api.openapi.schemas import Schema
-from pipeline.api.problem_types import ProblemType
+from pipeline.api.problem_type import ProblemType
 from pipeline.domain.place import PUBLISHED
 
 # Values of fields in examples, by type and name or by name alone.

@@ -1,4 +1,4 @@
-"""Descriptions of the API's fields about forms and answers, as in `pipeline.api.openapi.fields`."""
+"""Descriptions of the API's fields about forms and answers, as in `pipeline.api.openapi.descriptions`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
-from pipeline.api.problem_types import RAISED, ProblemType
+from pipeline.api.problem_type import ProblemType
+from pipeline.api.problem_types import RAISED
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move
 from pipeline.domain.verbs import ACTIONS, VERBS

@@ -44,7 +44,7 @@ class CompanyOut(TypedDict):
 
 
 class CompanyChangeIn(Shape):
-    """How long decisions made on pages can be undone. Other fields stay as they are."""
+    """Times to undo decisions made on pages. Fields that are left out stay as they are."""
 
     undo_removal_seconds = Whole(
         min_value=UNDO_SECONDS[0], max_value=UNDO_SECONDS[1], allow_null=True, required=False

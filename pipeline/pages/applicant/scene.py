@@ -138,11 +138,11 @@ def _measured_way() -> _Way:
 
 def _on_curve(begin: Point, first: Point, second: Point, end: Point, part: float) -> Point:
     rest = 1 - part
-    shares = (rest**3, 3 * rest**2 * part, 3 * rest * part**2, part**3)
+    weights = (rest**3, 3 * rest**2 * part, 3 * rest * part**2, part**3)
     x, y = (
         sum(
-            share * point[axis]
-            for share, point in zip(shares, (begin, first, second, end), strict=True)
+            weight * point[axis]
+            for weight, point in zip(weights, (begin, first, second, end), strict=True)
         )
         for axis in (0, 1)
     )

@@ -27,7 +27,7 @@ FIELDS = {"removal": "undo_removal_seconds", "hiring": "undo_hiring_seconds"}
 
 
 class UndoTimeForm(PlainForm):
-    """How long to undo a rejection or removal, and a hire; empty for the site's time."""
+    """Times to undo a rejection or removal, and a hire; empty for the site's time."""
 
     removal = forms.IntegerField(
         required=False, min_value=1, label=gettext_lazy("Undo a rejection or removal for")

@@ -1,4 +1,4 @@
-"""What the product is for companies, and how one begins: company, address, code, first job.
+"""The product for companies, and the beginning of one: company, address, code, first job.
 
 The address is proved as at sign-in: allauth makes, compares and limits the code. Nothing is stored
 before, and no answer depends on whether the address has an account.
