@@ -98,11 +98,20 @@ class ReviewClock:
 
     def age_seconds(self, since: datetime, now: datetime) -> int:
         """Return how long a review has taken, in the days and hours of the target."""
+        counted = self._counted(since, now)
         if self.hours is None:
-            return max(0, int((now - since).total_seconds()))
-        counted = counted_time(max(since, now - LONGEST_COUNTED), now, self.hours)
+            return int(counted.total_seconds())
         days, rest = divmod(counted, self.hours.day)
         return days * DAY_SECONDS + int(rest.total_seconds())
+
+    def used_share(self, since: datetime, now: datetime) -> float:
+        """Return how much of the target a review has taken; above 1 if it is overdue."""
+        return self._counted(since, now) / self._running(1)
+
+    def _counted(self, since: datetime, now: datetime) -> timedelta:
+        if self.hours is None:
+            return max(timedelta(0), now - since)
+        return counted_time(max(since, now - LONGEST_COUNTED), now, self.hours)
 
     def cutoff(self, now: datetime, *, times: int = 1) -> datetime:
         """Return the last moment since which a review has taken its target, or several times it."""

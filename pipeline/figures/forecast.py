@@ -152,6 +152,15 @@ def interpolate_wait(known: Mapping[int, Forecast], position: int) -> Forecast |
     )
 
 
+def find_least_wait(known: Mapping[int, Forecast], position: int) -> int | None:
+    """Return the seconds in which half of the people at the last known place before are offered.
+
+    Whoever stands at a position further back probably waits longer.
+    """
+    nearest = max((each for each in known if each < position), default=None)
+    return None if nearest is None else known[nearest].half
+
+
 def _waiting_people(
     events: Sequence[WaitEvent], start: float, now: float, positions: list[int]
 ) -> dict[int, list[tuple[float, UUID]]]:
@@ -197,6 +206,13 @@ class Prospect:
     share: int | None
 
 
+class Outlook(NamedTuple):
+    """What is known of a wait: the prospect, or else seconds that it probably exceeds."""
+
+    prospect: Prospect | None = None
+    least_seconds: int | None = None
+
+
 def read_prospects(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
     """Return the prospect at a position of each job, in one query; without evidence there is none.
 
@@ -204,15 +220,33 @@ def read_prospects(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]
     ignored.
     """
     found = {}
-    fresh = Now() - OLDEST_SHOWN
-    for row in JobForecast.objects.filter(job_id__in=positions, made_at__gt=fresh):
+    for row in _fresh_rows(positions):
         position = positions[row.job_id]
-        forecast = position and interpolate_wait(_known_positions(row), position)
-        if forecast:
-            share = round(100 * row.came_true / row.settled) if row.settled else 0
-            is_known = row.settled >= FEWEST_COUNTED
-            found[row.job_id] = Prospect(forecast, row.settled, share if is_known else None)
+        prospect = position and _find_prospect(row, position)
+        if prospect:
+            found[row.job_id] = prospect
     return found
+
+
+def read_outlook(job_id: UUID, position: int) -> Outlook:
+    """Return what is known of the wait at a position of an open job, in one query."""
+    for row in _fresh_rows([job_id]):
+        prospect = _find_prospect(row, position)
+        least = None if prospect else find_least_wait(_known_positions(row), position)
+        return Outlook(prospect, least)
+    return Outlook()
+
+
+def _fresh_rows(job_ids: Iterable[UUID]) -> Iterable[JobForecast]:
+    return JobForecast.objects.filter(job_id__in=job_ids, made_at__gt=Now() - OLDEST_SHOWN)
+
+
+def _find_prospect(row: JobForecast, position: int) -> Prospect | None:
+    forecast = interpolate_wait(_known_positions(row), position)
+    if forecast is None:
+        return None
+    share = round(100 * row.came_true / row.settled) if row.settled else 0
+    return Prospect(forecast, row.settled, share if row.settled >= FEWEST_COUNTED else None)
 
 
 def update_statements() -> dict[str, int]:

@@ -35,6 +35,7 @@ class ReviewAge:
     due_at: datetime
     is_overdue: bool
     works: bool  # whether only the company's working hours count
+    share: float  # of the target; above 1 if overdue
 
     @classmethod
     def of(cls, clock: ReviewClock | None, since: datetime, now: datetime) -> ReviewAge | None:
@@ -43,7 +44,8 @@ class ReviewAge:
             return None
         due_at = clock.due_at(since)
         age, works = clock.age_seconds(since, now), clock.hours is not None
-        return cls(age, clock.target_seconds, due_at, due_at <= now, works)
+        share = clock.used_share(since, now)
+        return cls(age, clock.target_seconds, due_at, due_at <= now, works, share)
 
 
 def overdue_since(clock: ReviewClock | None, company_id: UUID) -> datetime:

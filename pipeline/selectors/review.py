@@ -50,7 +50,7 @@ _REFUSED = "FILTER (WHERE item.state = 'REFUSED')"
 _DECISIONS = f"""
 SELECT decision.id, decision.outcome, coalesce(decision.close_job, false), decision.due_at,
        decision.finished_at,
-       coalesce(decider.email, ''),
+       coalesce(nullif(decider.name, ''), decider.email, ''),
        coalesce((array_agg(person.name ORDER BY item.number) {_OPEN})[:3], '{{}}'),
        coalesce((array_agg(person.name ORDER BY item.number) {_REFUSED})[:3], '{{}}'),
        count(*) {_OPEN}, count(*) {_REFUSED}, count(*),
@@ -64,7 +64,7 @@ JOIN pipeline_decisionitem item ON item.decision_id = decision.id
 JOIN pipeline_application person ON person.id = item.application_id
 LEFT JOIN jobs_user decider ON decider.id = decision.decided_by
 GROUP BY decision.id, decision.outcome, decision.close_job, decision.due_at,
-         decision.finished_at, decider.email
+         decision.finished_at, decider.name, decider.email
 ORDER BY decision.due_at, decision.id
 """  # noqa: S608  constants of this module
 

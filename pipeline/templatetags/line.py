@@ -148,7 +148,15 @@ def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
     is_box = getattr(widget, "input_type", "text") == "checkbox" and not is_group
     other = getattr(widget, "render_other", None)
     shown = {"other": other(bound.html_name, bound.value())} if other else {}
-    return {"field": bound, "is_box": is_box, "is_radio": is_group, **shown} | extra
+    kinds = {"is_box": is_box, "is_radio": is_group, "is_short": is_group and _is_short(widget)}
+    return {"field": bound, **kinds, **shown} | extra
+
+
+def _is_short(widget: RadioSelect) -> bool:
+    """Tell whether the choices, of which one can be made, fit beside one another."""
+    labels = [str(label) for _value, label in widget.choices]
+    is_single = widget.input_type == "radio" and not hasattr(widget, "render_other")
+    return is_single and len(labels) <= 4 and all(len(label) <= 12 for label in labels)
 
 
 @register.filter(name="of")

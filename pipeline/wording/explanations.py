@@ -224,6 +224,15 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
     return standing.ending.advice
 
 
+def explain_lapse(policy: Policy, misses: int) -> str:
+    """Say in short what happens if an offer is not confirmed, after some misses before."""
+    if policy.keeps_place(misses + 1):
+        return _(
+            "If you do nothing, the next person gets the seat. You go behind everyone in line."
+        )
+    return _("If you do nothing, the next person gets the seat. Your application ends.")
+
+
 def _explain_place_behind(policy: Policy, misses: int) -> str:
     """Return where a miss leads, as the end of a sentence and perhaps one more."""
     places = policy.places_lost(misses)

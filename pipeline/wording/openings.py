@@ -37,18 +37,19 @@ def describe_numbers(job: Job) -> str:
         "free": f"{job.seats_free:,}",
     }
     if job.awaits_draw:
-        return _("%(seats)s, %(people)s taking part.") % names
+        return _("%(seats)s, %(people)s taking part") % names
     if job.seats_free and not job.is_filled and job.status == JobStatus.OPEN:
-        return _("%(seats)s, %(free)s free.") % names
+        return _("%(seats)s, %(free)s free") % names
     if not job.people_waiting:
-        return _("%(seats)s, nobody waiting.") % names
-    return _("%(seats)s, %(people)s waiting.") % names
+        return _("%(seats)s, nobody waiting") % names
+    return _("%(seats)s, %(people)s waiting") % names
 
 
-def describe_outlook(job: Job, wait: str, draw: str = "") -> str:
+def describe_outlook(job: Job, wait: str, draw: str = "", least: str = NOT_KNOWN) -> str:
     """Say what a person who applies to an open job today can expect.
 
-    `wait`: the time until a seat in words, if it is known; `draw`: the time of the draw in words.
+    `wait`: the time until a seat in words, if it is known; `draw`: the time of the draw in words;
+    `least`: the sentence for a wait that is not known.
     """
     if job.is_filled:
         return _("You can join the line, but it does not move unless the company adds positions.")
@@ -63,7 +64,7 @@ def describe_outlook(job: Job, wait: str, draw: str = "") -> str:
     confirm = _("You then have %(window)s to confirm.") % names
     if wait:
         return _("Apply today and you should get a seat %(wait)s.") % names + f" {confirm}"
-    return NOT_KNOWN if job.people_waiting else _("You would be first in line.")
+    return least if job.people_waiting else _("You would be first in line.")
 
 
 def _describe_free_seat(job: Job, names: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from math import ceil
+from math import ceil, floor
 from typing import Protocol
 
 from django.utils.translation import gettext as _
@@ -421,6 +421,12 @@ def describe_wait(prospect: DescribedProspect) -> str:
     return _("in %(least)s to %(most)s") % {"least": least, "most": _format_wait(*most)}
 
 
+def describe_least_wait(seconds: int) -> str:
+    """Say how long a person waits at least, because people further ahead wait as long."""
+    wait = _format_wait(*_count_wait(seconds, rounded=floor))
+    return _("You will probably wait more than %(wait)s for a seat.") % {"wait": wait}
+
+
 def describe_forecast_accuracy(counted: int, share: int | None) -> str:
     """Say how many of the last forecasts of a job came true; nothing while there are too few."""
     if share is None:
@@ -428,11 +434,11 @@ def describe_forecast_accuracy(counted: int, share: int | None) -> str:
     return f"{share}% of the last {counted:,} forecasts here were right."
 
 
-def _count_wait(seconds: float) -> tuple[int, str]:
-    """Return a duration, rounded up, in the largest unit of which it has at least two."""
+def _count_wait(seconds: float, *, rounded: Callable[[float], int] = ceil) -> tuple[int, str]:
+    """Return a duration, rounded, in the largest unit of which it has at least two."""
     for unit, size in _UNITS:
         if seconds >= 2 * size or unit == "minute":
-            return max(1, ceil(seconds / size)), unit
+            return max(1, rounded(seconds / size)), unit
     raise AssertionError("a minute is the last unit")
 
 

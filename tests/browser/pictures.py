@@ -43,8 +43,10 @@ _SAME_WORDS = r"""
     if (text !== walker.currentNode.data) walker.currentNode.data = text;
   }
   for (const field of document.querySelectorAll("input, textarea")) field.value = same(field.value);
-  for (const part of document.querySelectorAll(".qr, .other-script")) part.style.visibility = "hidden";
-  for (const state of document.querySelectorAll(".live")) state.style.display = "none"; // as long as its words
+  const each = (parts, name, value) =>
+    document.querySelectorAll(parts).forEach((part) => { part.style[name] = value; });
+  each(".qr, .other-script", "visibility", "hidden");
+  each(".live", "display", "none"); // its words may be others, and shorter
   return document.fonts.ready.then(() => undefined);
 }
 """

@@ -78,7 +78,7 @@ def test_positions_and_a_closing_date_are_saved(owner: Hands, world: World) -> N
     owner.press("Save positions and dates")
 
     shows(owner.page, "1 of 3 positions are filled.")
-    shows(owner.page, "This job closes at")
+    shows(owner.page, "This job closes on")
     job = factories.row_of(world.job)
     assert (job.positions_to_fill, bool(job.closes_at)) == (3, True)
 
@@ -88,7 +88,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
 
     owner.fill("Title", "Payments engineer")
     owner.fill("Places lost after a miss", "2")
-    owner.press("Save all changes")
+    owner.press("Save")
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
     shows(owner.page, "after a second miss, behind the next 4")

@@ -41,6 +41,14 @@ def test_a_weekend_ages_nobody() -> None:
     assert clock.age_seconds(FRIDAY_NOON, sunday + timedelta(days=1)) == DAY
 
 
+def test_the_share_of_the_target_counts_hours_of_a_working_day_against_its_length() -> None:
+    clock = ReviewClock(2 * DAY, NINE_TO_FIVE)
+
+    assert clock.used_share(FRIDAY_NOON, FRIDAY_NOON + timedelta(hours=4)) == 4 / 16
+    assert clock.used_share(FRIDAY_NOON, FRIDAY_NOON + timedelta(days=4)) == 1
+    assert ReviewClock(DAY).used_share(FRIDAY_NOON, FRIDAY_NOON + timedelta(hours=6)) == 0.25
+
+
 def test_an_hour_that_the_clocks_skip_or_repeat_counts_with_its_real_length() -> None:
     night = WorkingHours.checked(frozenset(range(7)), "00:00", "08:00", "Europe/Berlin")
     before = datetime(2026, 3, 28, 23, tzinfo=UTC)  # midnight in Berlin; the clocks go forward at 2

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pipeline.figures.forecast import Forecast, Prospect
-from pipeline.wording.status import describe_forecast_accuracy, describe_prospect
+from pipeline.wording.status import (
+    describe_forecast_accuracy,
+    describe_least_wait,
+    describe_prospect,
+)
 
 HOUR, DAY = 3_600, 86_400
 
@@ -26,6 +30,16 @@ def test_a_wait_is_said_in_the_largest_units_and_rounded_up(
     said = describe_prospect(Prospect(Forecast(half, most, 20), 0, None))
 
     assert said == f"You should get a seat {expected}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(94 * HOUR, "3 days"), (30 * HOUR, "30 hours"), (10, "1 minute")],
+)
+def test_a_least_wait_is_rounded_down(seconds: int, expected: str) -> None:
+    assert (
+        describe_least_wait(seconds) == f"You will probably wait more than {expected} for a seat."
+    )
 
 
 def test_honesty_is_said_only_when_it_is_known() -> None:

@@ -1,4 +1,4 @@
-"""Descriptions of the API's fields about forms and answers, as in `pipeline.api.openapi.descriptions`."""
+"""Descriptions of the API's fields about forms and answers, which `descriptions` takes over."""
 
 from __future__ import annotations
 

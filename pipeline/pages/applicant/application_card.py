@@ -20,7 +20,7 @@ from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import Mine, SeenApplication
 from pipeline.wording import sentences
 from pipeline.wording.events import find_words
-from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
+from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing, explain_lapse
 from pipeline.wording.sentences import Reader
 from pipeline.wording.status import describe_prospect, describe_wait
 
@@ -186,6 +186,11 @@ class ApplicationCard:
     def if_nothing(self) -> str:
         """Say what happens if the owner does nothing."""
         return explain_doing_nothing(self.standing, timezone.get_current_timezone())
+
+    @property
+    def if_missed(self) -> str:
+        """Say in short what happens if the owner does not confirm their seat."""
+        return explain_lapse(self.standing.policy, self.standing.misses)
 
     @property
     def rank(self) -> tuple[int, Any]:

@@ -19,7 +19,7 @@ from jobs.models import Job, JobStatus
 from pipeline.domain.contests import ContestReason
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Reason
-from pipeline.figures.forecast import read_prospects
+from pipeline.figures.forecast import Outlook, read_outlook
 from pipeline.figures.job import FEWEST_SHOWN, read_public_facts, shown_fact
 from pipeline.figures.review_pace import ReviewPace, read_review_pace
 from pipeline.form.versions import read_requirements
@@ -29,7 +29,12 @@ from pipeline.selectors.jobs import NOTHING_YET, read_job, recent_waits
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.explanations import describe_pace, describe_target, explain_line
-from pipeline.wording.status import NOT_KNOWN, describe_forecast_accuracy, describe_prospect
+from pipeline.wording.status import (
+    NOT_KNOWN,
+    describe_forecast_accuracy,
+    describe_least_wait,
+    describe_prospect,
+)
 
 MINUTE_SECONDS = 60
 REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
@@ -48,7 +53,8 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = public_job(request, job_id)
     counts, pace = read_public_facts(job), read_review_pace(job)
     is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
-    prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
+    prospect, least = read_outlook(job.id, job.people_waiting + 1) if is_open else Outlook()
+    unknown = NOT_KNOWN if least is None else describe_least_wait(least)
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
         (CONTEST_REASON_WORDS[ContestReason(code)], count)
@@ -59,7 +65,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "counts": counts,
         "fewest": FEWEST_SHOWN,
         "rules": explain_line(job.policy, job.capacity, draws.describe_time(job)),
-        "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
+        "prospect": describe_prospect(prospect) if prospect else unknown,
         "accuracy": describe_forecast_accuracy(prospect.counted, prospect.share)
         if prospect
         else "",

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
-from pipeline.figures.forecast import read_prospects
+from pipeline.figures.forecast import read_outlook
 from pipeline.figures.review_pace import read_review_pace
 from pipeline.form.versions import questions_of
 from pipeline.models import PlannedSeats
@@ -42,7 +42,7 @@ from pipeline.wording.openings import (
     describe_outlook,
     describe_steps,
 )
-from pipeline.wording.status import describe_wait
+from pipeline.wording.status import NOT_KNOWN, describe_least_wait, describe_wait
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
@@ -161,7 +161,7 @@ def _page_context(
         "news": _news_text(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "numbers": describe_numbers(job),
-        "outlook": describe_outlook(job, _wait_words(job), draws.describe_time(job)),
+        "outlook": _outlook_words(job),
         "steps": describe_steps(job, _answer_pace(job)),
         "pictured": PicturedLine.of(job),
         "plans": plans,
@@ -190,12 +190,16 @@ def _news_text(job: Job) -> str:
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
-def _wait_words(job: Job) -> str:
-    """Return how long a person who applies now will probably wait; empty if not known or needed."""
+def _outlook_words(job: Job) -> str:
+    """Return what a person who applies now can expect; the wait only if it is known and needed."""
+    draw = draws.describe_time(job)
     if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw or job.is_filled:
-        return ""
-    found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
-    return describe_wait(found) if found else ""
+        return describe_outlook(job, "", draw)
+    prospect, least = read_outlook(job.id, job.people_waiting + 1)
+    wait = describe_wait(prospect) if prospect else ""
+    return describe_outlook(
+        job, wait, draw, NOT_KNOWN if least is None else describe_least_wait(least)
+    )
 
 
 def _answer_pace(job: Job) -> AnswerPace:

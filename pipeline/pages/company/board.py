@@ -141,7 +141,7 @@ class Slot:
     def of(cls, seen: SeenApplication, decision: AwaitedDecision | None) -> Slot:
         """Build the seat of a person."""
         row, age = seen.application, seen.review_age
-        share = age.age_seconds / age.target_seconds if age else None
+        share = age.share if age else None
         if row.acknowledge_by and row.promoted_at:
             share = (seen.now - row.promoted_at) / (row.acknowledge_by - row.promoted_at)
         return cls(seen, age, share, decision and decision.due_at)
@@ -204,8 +204,8 @@ def _lately(shown: Board) -> dict[str, Any]:
     return {
         "answer": answer if answer.cause in TOLD or answer.tone == "bad" else None,
         "sparkline": trend.waiting if trend and len(set(trend.waiting)) > 1 else None,
-        "is_young": trend is not None and trend.since == shown.job.created_at,
-        "trend_words": _describe_trend(trend) if trend else "",
+        "is_young": (is_young := trend is not None and trend.since == shown.job.created_at),
+        "trend_words": _describe_trend(trend, is_young=is_young) if trend else "",
         "latest": [
             (event, name, find_words(event))
             for event, name in recent_events(shown.job.id, limit=ACTIVITY_SHOWN)
@@ -218,13 +218,20 @@ def _lately(shown: Board) -> dict[str, Any]:
     }
 
 
-def _describe_trend(trend: Trend) -> str:
+def _describe_trend(trend: Trend, *, is_young: bool) -> str:
     change = trend.waiting[-1] - trend.waiting[0]
-    if change > 0:
-        return _("waiting, %(number)s more") % {"number": f"{change:,}"}
-    if change < 0:
-        return _("waiting, %(number)s fewer") % {"number": f"{-change:,}"}
-    return _("waiting")
+    if not change:
+        return _("waiting")
+    more, fewer = (
+        _("waiting, %(number)s more than last week"),
+        _("waiting, %(number)s fewer than last week"),
+    )
+    if is_young:
+        more, fewer = (
+            _("waiting, %(number)s more than at the start"),
+            _("waiting, %(number)s fewer than at the start"),
+        )
+    return (more if change > 0 else fewer) % {"number": f"{abs(change):,}"}
 
 
 def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:

@@ -85,7 +85,10 @@ def index(request: HttpRequest) -> HttpResponse:
         build=lambda: {
             "member": member,
             **to_answer,
-            "glances": overview_rows(page.rows, now),
+            "glances": sorted(
+                overview_rows(page.rows, now),
+                key=lambda glance: glance.job.status == JobStatus.CLOSED,  # those last
+            ),
             "overdue": overdue,
             "now": clock,
             "status": status,

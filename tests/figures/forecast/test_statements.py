@@ -12,7 +12,13 @@ from django.test import Client
 
 from pipeline.database import instants
 from pipeline.figures import forecast as statements
-from pipeline.figures.forecast import FEWEST_COUNTED, OLDEST_SHOWN, STATEMENTS_A_DAY, read_prospects
+from pipeline.figures.forecast import (
+    FEWEST_COUNTED,
+    OLDEST_SHOWN,
+    STATEMENTS_A_DAY,
+    read_outlook,
+    read_prospects,
+)
 from pipeline.models import Application, ForecastStatement, JobForecast
 from pipeline.notifications.applicants import email_facts
 from pipeline.services.jobs import pause_job
@@ -68,6 +74,16 @@ def test_an_old_forecast_is_not_shown() -> None:
     JobForecast.objects.update(made_at=instants.now() - OLDEST_SHOWN)
 
     assert read_prospects({job: 1}) == {}
+
+
+def test_behind_the_last_known_place_the_wait_is_longer_than_there() -> None:
+    job = factories.job()
+    known(job)
+
+    assert read_outlook(job, 2) == (read_prospects({job: 2})[job], None)
+    assert read_outlook(job, 22) == (None, 5 * HOUR)
+    known(job, positions={"25": [HOUR, HOUR, 40]})
+    assert read_outlook(job, 22) == (None, None)
 
 
 def test_a_line_without_history_has_none() -> None:

@@ -24,7 +24,7 @@ def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
     page = text_of(visitor.get("/"))
 
     assert "Engineer Harbour" in page
-    assert "2 seats, 1 waiting." in page
+    assert "2 seats, 1 waiting" in page
     assert "Typical wait" not in page
 
 
@@ -34,7 +34,7 @@ def test_large_numbers_have_commas(visitor: Client) -> None:
 
     Job.objects.filter(id=job).update(active_count=1)
 
-    assert "1 seat, 3,002 waiting." in text_of(visitor.get("/"))
+    assert "1 seat, 3,002 waiting" in text_of(visitor.get("/"))
     assert "1 seat, 3,002 waiting." in text_of(visitor.get(f"/jobs/{job}/"))
 
 

@@ -180,7 +180,7 @@ def test_everyone_reads_when_the_job_closes_and_what_follows(owner: Client, job:
     mine = page_of(applicant_browser(waiting.applicant), f"/me/applications/{waiting.id}/")
 
     for page in (public, board, mine):
-        assert "This job closes at" in page
+        assert "This job closes on" in page
         assert "Everyone without a confirmed seat then leaves the line" in page
     facts = page_of(Client(), f"/jobs/{job}/facts/")
     assert re.search(r"<dt>Positions filled</dt> <dd> ?0 of 2 ?</dd>", facts)
