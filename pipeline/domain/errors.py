@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext
-from django.utils.translation import gettext_noop as _
 
 # What a move does to an application, where it is not the verb with "ed".
 _PARTICIPLES = {
@@ -22,6 +21,11 @@ _PARTICIPLES = {
     "VERIFY": "verified",
     "WITHDRAW": "withdrawn",
 }
+
+
+def _(message: str) -> str:
+    """Mark a text for translation. Django's own mark needs settings, which are not read yet here."""
+    return message
 
 
 class LineError(Exception):

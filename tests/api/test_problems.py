@@ -67,6 +67,7 @@ BESIDES = {
         "LIMIT_REACHED",
         "NOT_CONTESTABLE",
         "NOT_DEFERRABLE",
+        "NOT_EXTENDABLE",
         "NOT_PREACCEPTABLE",
         "NOT_PASSABLE",
         "NOT_REINSTATABLE",
