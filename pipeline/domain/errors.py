@@ -24,7 +24,7 @@ _PARTICIPLES = {
 
 
 def _(message: str) -> str:
-    """Mark a text for translation. Django's own mark needs settings, which are not read yet here."""
+    """Mark a text for translation. Django's own mark needs settings, which come later."""
     return message
 
 
