@@ -112,12 +112,12 @@ def read_names(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
 
 
 def read_actors(ids: Collection[UUID]) -> dict[UUID, str]:
-    """Return staff accounts by address and keys by name, in two queries."""
+    """Return staff accounts by name, or else address, and keys by name, in two queries."""
     if not ids:
         return {}
-    people = User.objects.filter(id__in=ids).values_list("id", "email")
+    people = {each.id: each.shown_name for each in User.objects.filter(id__in=ids)}
     keys = ApiKey.objects.filter(id__in=ids).values_list("id", "name")
-    return dict(people) | {key_id: f"the API key “{isolated(name)}”" for key_id, name in keys}
+    return people | {key_id: f"the API key “{isolated(name)}”" for key_id, name in keys}
 
 
 def _closing_tree_root(job_id: UUID) -> Event | None:

@@ -155,7 +155,7 @@ def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
 def _is_short(widget: RadioSelect) -> bool:
     """Tell whether the choices, of which one can be made, fit beside one another."""
     labels = [str(label) for _value, label in widget.choices]
-    is_single = widget.input_type == "radio" and not hasattr(widget, "render_other")
+    is_single = widget.input_type == "radio" and not getattr(widget, "has_other", False)
     return is_single and len(labels) <= 4 and all(len(label) <= 12 for label in labels)
 
 

@@ -43,6 +43,24 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
     assert "the next 2 people to join go ahead of you" in rules
 
 
+def test_where_the_forecast_ends_a_least_wait_is_said(visitor: Client) -> None:
+    job = factories.job()
+    factories.applications(job, 8)
+    JobForecast.objects.create(
+        job_id=job,
+        seq=1,
+        made_at=database_now(),
+        positions={"5": [4 * DAY, 9 * DAY, 20]},
+        settled=0,
+        came_true=0,
+    )
+
+    for page in (f"/jobs/{job}/", f"/jobs/{job}/facts/"):
+        said = text_of(visitor.get(page))
+        assert "You will probably wait more than 4 days for a seat." in said
+        assert "not known yet" not in said
+
+
 def test_a_line_is_said_in_one_sentence_and_three_steps(visitor: Client) -> None:
     job = factories.job(capacity=2)
     factories.applications(job, 5)
