@@ -86,7 +86,9 @@ def read_board(
     waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
     worker: DecayWorkerStatus | None = None,
 ) -> Board:
-    """Return the board's data in eight queries, or seven if the `worker` has been read before.
+    """Return the board's data in seven queries, or six if the `worker` has been read before.
+
+    One more tells who is next, where the shown page of the waitlist does not.
 
     Misses are those of BOARD_MISSES_SPAN. Raises JobNotFound.
     """
@@ -94,13 +96,18 @@ def read_board(
         job = read_job(job_id)
         activity = recent_activity([job_id], BOARD_MISSES_SPAN)[job_id]
         facts = _promotion_facts(job, activity, worker or read_decay_worker())
+        waitlist = read_queue(job_id, after=waiting_after, limit=WAITING_SHOWN)
+        most = min(job.seats_free + 1, LOOKED_AHEAD)
+        next_names = _find_next_names(waitlist, facts.now, most)
+        if waiting_after != BEFORE_THE_FIRST or (waitlist.more and len(next_names) < most):
+            next_names = read_next_names(job_id, most=most)
         return Board(
             job=job,
             seats=read_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
-            waitlist=read_queue(job_id, after=waiting_after, limit=WAITING_SHOWN),
+            waitlist=waitlist,
             activity=activity,
             facts=facts,
-            next_names=read_next_names(job_id, most=min(job.seats_free + 1, LOOKED_AHEAD)),
+            next_names=next_names,
             trend=read_trend(job, facts.now) if job.opened_at and not job.closed_at else None,
         )
 
@@ -274,6 +281,18 @@ def read_next_names(job_id: UUID, *, most: int, leaving: Collection[UUID] = ()) 
     with connection.cursor() as cursor:
         cursor.execute(_NEXT, values)
         return [name for (name,) in cursor.fetchall()]
+
+
+def _find_next_names(front: Page[SeenApplication], now: datetime, most: int) -> list[str]:
+    """Return the same names from the front of the line, as far as it has been read."""
+    rows = [seen.application for seen in front.rows]
+    return [
+        row.name
+        for row in rows
+        if row.is_verified
+        and not row.pass_next
+        and (row.held_until is None or row.held_until <= now)
+    ][:most]
 
 
 _PLACE_AT = """
