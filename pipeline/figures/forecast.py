@@ -207,7 +207,7 @@ class Prospect:
 
 
 class Outlook(NamedTuple):
-    """What is known of a wait: the prospect, or else seconds that it probably exceeds."""
+    """Knowledge of a wait: the prospect, or else seconds that it probably exceeds."""
 
     prospect: Prospect | None = None
     least_seconds: int | None = None

@@ -40,6 +40,7 @@ FIELDS = [
     "external_id",
     "metadata",
     "decision",
+    "decision_due_at",
     "answers",
     "server_time",
 ]

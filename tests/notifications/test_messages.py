@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipeline.domain.states import EventType, Outcome
+from pipeline.domain.states import MOST_EXTENSIONS, EventType, Outcome
 from pipeline.notifications.messages import (
     MAILS,
     Facts,
@@ -141,7 +141,7 @@ def test_the_end_of_an_offer_takes_it_out_of_the_calendar(to_status: str) -> Non
 
     assert message is not None
     assert message.calendar is not None
-    assert (message.calendar.sequence, message.calendar.is_over) == (2, True)
+    assert (message.calendar.sequence, message.calendar.is_over) == (MOST_EXTENSIONS + 2, True)
 
 
 def test_who_was_still_waiting_has_nothing_in_the_calendar() -> None:

@@ -315,7 +315,7 @@ def test_one_file_is_chosen_alone_and_several_together(visitor: Client) -> None:
 
     inputs = re.findall(r'<input type="file" name="(\w+)"([^>]*)>', content)
     assert {name: " multiple" in rest for name, rest in inputs} == {"q_cv": False, "q_papers": True}
-    assert "your answers and your files" in content
+    assert "The company sees what you enter." in content
 
 
 def test_a_person_who_waits_sees_and_changes_the_answers() -> None:
@@ -365,7 +365,7 @@ def test_the_board_shows_the_marked_answers_and_no_others(company: Company) -> N
 
     board = text_of(member(company).get(f"/company/jobs/{job_id}/"))
 
-    assert "Town Kiel" in board
+    assert "Town: Kiel" in board
     assert "I like boats." not in board
 
 
