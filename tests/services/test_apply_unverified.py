@@ -48,7 +48,7 @@ def test_an_open_application_keeps_its_place_and_only_the_email_says_so() -> Non
     apply_as_stranger(job_id)
 
     assert Application.objects.get(job_id=job_id).id == earlier.id
-    assert "already has an open application" in last_mail()
+    assert "That application keeps its place." in last_mail()
 
 
 def test_after_a_decision_only_the_email_says_who_can_add_the_person() -> None:

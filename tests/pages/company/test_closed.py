@@ -17,7 +17,7 @@ def test_a_closed_job_shows_as_closed_and_stays_as_it_is(owner: Client, job: UUI
 
     assert owner.post(f"{path}settings/", given).status_code == 409
     settings = page_of(owner, f"{path}settings/")
-    assert "The job is closed, so its rules" in settings
+    assert "The job is closed, so its posting, seats and rules cannot change." in settings
     assert 'name="title"' not in settings
     assert "Extra seats go to the next" not in settings
     assert Job.objects.get(id=job).posting.title == "Engineer"
