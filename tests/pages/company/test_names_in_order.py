@@ -30,7 +30,9 @@ NAMES = re.compile(
 )
 OURS = {
     ("applicant/devices.html", "device.row.name"),
-    ("components/nav.html", "link.label"),
+    ("components/rail.html", "link.place.label"),
+    ("components/top.html", "link.place.label"),
+    ("staff/settings.html", "place.label"),
     ("history/_event.html", "row.title"),
 }
 # Places of plain text, which can hold no element.
