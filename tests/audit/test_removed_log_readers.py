@@ -78,6 +78,7 @@ READERS = {
     "pipeline/selectors/timelines.py": "REFUSES, LIVE, LESS",
     "pipeline/services/joining.py": "LIVE",
     "pipeline/services/leaving.py": "LIVE",
+    "pipeline/services/outage.py": "LIVE",
     "pipeline/services/turns.py": "LIVE",
     "pipeline/webhooks/queue.py": "LIVE",
 }
