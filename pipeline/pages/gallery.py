@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from pipeline.figures.series import Point
 from pipeline.pages.access import require_developer
 from pipeline.pages.charts import draw_occupancy
+from pipeline.pages.forms import LinesField
 from pipeline.pages.line_picture import LinePicture
 from pipeline.wording.events import STATUS_WORDS
 
@@ -36,7 +37,7 @@ class SampleForm(forms.Form):
     pay = forms.ChoiceField(
         choices=[("hour", "By the hour"), ("month", "By the month")], widget=forms.RadioSelect
     )
-    boat = forms.CharField(max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}))
+    boat = LinesField(max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}))
     agree = forms.BooleanField(label="Send me a copy", required=False)
 
 

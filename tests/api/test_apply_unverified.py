@@ -103,9 +103,9 @@ def test_the_mail_says_what_the_answer_does_not(nobody: Caller, acme: Caller, pa
     nobody.post(path, ANN)
 
     new, live, decided = [str(message.body) for message in mail.outbox]
-    assert "applied for “Engineer”" in new
-    assert "already has an open application" in live
-    assert "The company has decided" in decided
+    assert "Thank you for applying for “Engineer”" in new
+    assert "You have already applied for “Engineer”" in live
+    assert "The company has already decided" in decided
     assert "Eve" not in live
     assert factories.fresh(row).name == "Ann"
 

@@ -269,8 +269,8 @@ def test_members_of_one_company_share_no_fragment_if_one_is_also_a_member_of_ano
 
     mine, theirs = (each.get(f"/jobs/{job}/?fragment=1") for each in (browser, other))
 
-    assert "Add a person" in text_of(mine)
-    assert "Add a person" not in text_of(theirs)
+    assert "To apply yourself" not in text_of(mine)
+    assert "To apply yourself" in text_of(theirs)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
     page = page_of(Client(), f"/jobs/{job_id}/")
 
     assert "The order is then drawn by lot, so it does not matter who applies first." in page
-    assert "2 taking part" in page
+    assert "2 seats, 2 taking part." in text_of(Client().get(f"/jobs/{job_id}/"))
     assert "A seat is free now" not in page
     assert "Nobody on the waitlist can take a seat" not in page
     assert "Everyone who applies before" in page_of(Client(), f"/jobs/{job_id}/facts/")
@@ -125,7 +125,7 @@ def test_an_applicant_takes_part_and_then_has_a_place() -> None:
 
     assert "You are in the draw." in before
     assert "You are in the draw." in listed
-    assert "The order of the line is drawn by lot at" in before
+    assert "You applied before the draw. The order of the line is drawn by lot" in before
     assert "you take no part in the draw" in leaving
     assert "The order is still to be drawn by lot. Nobody has a place before that." in places
     assert "Every change" not in places

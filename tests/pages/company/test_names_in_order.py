@@ -30,6 +30,8 @@ NAMES = re.compile(
 )
 OURS = {
     ("applicant/devices.html", "device.row.name"),
+    ("components/rail.html", "link.place.label"),
+    ("components/top.html", "link.place.label"),
     ("staff/settings.html", "place.label"),
     ("history/_event.html", "row.title"),
 }

@@ -126,4 +126,7 @@ def test_everybody_reads_them_on_the_jobs_own_page(client: Client, company: Comp
 
     page = page_of(client, f"/jobs/{job.id}/")
 
-    assert "That time does not run from 22:00 to 08:00 your time or at weekends" in page
+    assert (
+        "Confirm within 10 minutes and the seat is yours. That time does not run from 22:00 to"
+        " 08:00 your time or at weekends."
+    ) in page

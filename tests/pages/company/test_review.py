@@ -189,7 +189,8 @@ def test_lists_of_jobs_and_people_are_filtered_by_overdue_reviews(
     jobs = page_of(recruiter, "/company/?review=overdue")
     people = page_of(recruiter, f"/company/jobs/{job}/applications/?review=overdue")
 
-    assert ("Engineer" in jobs, "Other job" in jobs) == (True, False)
+    found = jobs.partition("<main")[2]  # all jobs are in the rail
+    assert ("Engineer" in found, "Other job" in found) == (True, False)
     assert ("Ana Li" in people, "Bo Berg" in people) == (True, False)
 
 
