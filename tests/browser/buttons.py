@@ -33,6 +33,8 @@ PRESSED = {
     "apply_as": "test_the_steps_of_the_readme_take_three_minutes",
     "add_my_device": "test_notifications_are_switched_on_shown_opened_and_off",
     "remove_my_device": "test_notifications_are_switched_on_shown_opened_and_off",
+    "add_account_device": "test_a_member_switches_notifications_on_and_off",
+    "remove_account_device": "test_a_member_switches_notifications_on_and_off",
     "contest_mine": "test_an_end_is_looked_at_again",
     "answer_contest": "test_an_end_is_looked_at_again",
     "job_form": "test_a_form_is_built_answered_and_asked_further",

@@ -18,8 +18,16 @@ from playwright.sync_api import Page, Playwright, expect
 from applicants.models import Applicant, Device
 from tests.browser.buttons import shows
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.helpers import axe, narrow, no_sideways_scroll, shot, sign_in_applicant
+from tests.browser.helpers import (
+    axe,
+    narrow,
+    no_sideways_scroll,
+    shot,
+    sign_in_applicant,
+    sign_in_staff,
+)
 from tests.browser.site import OpenPage, Site
+from tests.browser.world import World
 from tests.support import factories
 from tests.support.push import Browser
 
@@ -164,6 +172,25 @@ def test_notifications_are_switched_on_shown_opened_and_off(
     expect(phone.get_by_role("button", name="Tell me on this device")).to_be_visible()
     assert not Device.objects.exists()
     assert phone.evaluate("sessionStorage.getItem('subscribed')") is None
+
+
+def test_a_member_switches_notifications_on_and_off(
+    browser_page: OpenPage, site: Site, world: World
+) -> None:
+    page = browser_page("phone", permissions=["notifications"])
+    given = Browser().subscription("https://push.example.net/p/one")
+    page.add_init_script(f"({SUBSCRIPTION})({json.dumps(given)})")
+    sign_in_staff(page.context, site.url, world.owner)
+
+    page.goto("/account/devices/")
+    page.get_by_role("button", name="Tell me on this device about reviews").click()
+    shows(page, "Notifications are on for this device.")
+    expect(page.get_by_role("button", name="Remove")).to_be_visible()  # the server has it, too
+    assert Device.objects.get().user_id == world.owner.id
+
+    page.get_by_role("button", name="Remove").click()
+    shows(page, "That device will no longer show notifications.")
+    assert not Device.objects.exists()
 
 
 def test_a_page_that_is_open_is_shown_instead_of_a_second_one(phone: Page, site: Site) -> None:
