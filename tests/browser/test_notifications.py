@@ -147,7 +147,7 @@ def test_notifications_are_switched_on_shown_opened_and_off(
 ) -> None:
     application = factories.application(factories.job(), person)
     phone.goto("/me/")
-    phone.get_by_role("link", name="Notifications on this device").click()
+    phone.locator("#main").get_by_role("link", name="Notifications").click()
     switch_on(phone)
     shows(phone, "Notifications are on for this device.")
     assert Device.objects.get().applicant_id == person.id

@@ -17,6 +17,7 @@ from multiprocessing import Pipe
 from typing import Any
 from uuid import UUID
 
+import django
 from django.db import OperationalError
 from psycopg.errors import LockNotAvailable
 
@@ -211,6 +212,7 @@ STORIES = {each.__name__: each for each in (order, apart, killed, full, outcomes
 
 
 if __name__ == "__main__":
+    django.setup()  # refusals are said in somebody's language
     print(json.dumps(STORIES[sys.argv[1]]()))  # noqa: T201  read by the test
     sys.stdout.flush()
     os._exit(0)
