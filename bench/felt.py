@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import io
 import os
 import time
 from dataclasses import dataclass, field
@@ -123,7 +124,7 @@ def _pages(waiting: int) -> dict[str, str]:
     from jobs.models import Company, Job
     from pipeline.management.demo.plans import COMPANY
 
-    call_command("seed_demo", verbosity=0, stdout=open("/dev/null", "w"))  # noqa: SIM115
+    call_command("seed_demo", verbosity=0, stdout=io.StringIO())
     demo = Company.objects.get(name=COMPANY, sandbox_of=None)
     usual = Job.objects.filter(company=demo, posting__title="Shipwright").get()
     long = long_log.make(int(waiting * EVENTS_A_PERSON))

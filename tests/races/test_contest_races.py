@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import IntegrityError
@@ -13,41 +11,21 @@ from django.db import IntegrityError
 from applicants.models import ERASED_NAME
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome, ReinstatementReason
-from pipeline.line import lock
 from pipeline.models import Application, Contest
 from pipeline.privacy.erase import erase_person
 from pipeline.services import contests as answering
 from pipeline.services import contests as contesting
 from pipeline.services import leaving as reinstating
 from pipeline.services.leaving import remove, withdraw
+from tests.races.thinking import with_and_without_lock
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
-from tests.support.statements import changed
 from tests.support.together import kinds, together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LOCK = "FOR NO KEY UPDATE"
-THINK_SECONDS = 0.1
-
-
-@pytest.fixture(params=[True, False], ids=["locked", "control without the lock"])
-def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With and without the lock; both times a change thinks a while before it writes."""
-    if not request.param:
-        monkeypatch.setattr(lock, "LOCK_JOB_OF", changed(lock.LOCK_JOB_OF, LOCK, ""))
-    for service in (answering, contesting, reinstating):
-        monkeypatch.setattr(service, "write", _after_thinking(service.write))
-    return bool(request.param)
-
-
-def _after_thinking(act: Callable[..., None]) -> Callable[..., None]:
-    def run(job: Any, *, commit: bool = False) -> None:
-        time.sleep(THINK_SECONDS)
-        act(job, commit=commit)
-
-    return run
+locked = with_and_without_lock(answering, contesting, reinstating)
 
 
 def lapsed() -> Application:

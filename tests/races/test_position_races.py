@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -15,40 +13,19 @@ from django.db import IntegrityError, OperationalError, connection
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import PositionsFilled
 from pipeline.domain.states import IfLast, Outcome
-from pipeline.line import lock
 from pipeline.line import settle as line_settle
 from pipeline.services import leaving
 from pipeline.services.jobs import JobChanges, update_job
 from pipeline.services.settling import settle
+from tests.races.thinking import with_and_without_lock
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
-from tests.support.statements import changed
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LOCK = "FOR NO KEY UPDATE"
-THINK_SECONDS = 0.1
-
-
-def _after_thinking(act: Callable[..., None]) -> Callable[..., None]:
-    def run(job: Any, *, commit: bool = False) -> None:
-        time.sleep(THINK_SECONDS)
-        act(job, commit=commit)
-
-    return run
-
-
-@pytest.fixture(params=[True, False], ids=["locked", "control without the lock"])
-def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With and without the lock; both times a change thinks a while before it writes."""
-    if not request.param:
-        for name in ("LOCK_JOB", "LOCK_JOB_OF"):
-            monkeypatch.setattr(lock, name, changed(getattr(lock, name), LOCK, ""))
-    for module in (line_settle, leaving):
-        monkeypatch.setattr(module, "write", _after_thinking(module.write))
-    return bool(request.param)
+locked = with_and_without_lock(line_settle, leaving)
 
 
 def hire(person: Any, if_last: IfLast) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -11,39 +10,19 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
-from pipeline.line import lock
 from pipeline.models import Application
 from pipeline.services import leaving as withdrawing
 from pipeline.services import turns as accepting
 from pipeline.services.settling import settle_next_due
+from tests.races.thinking import with_and_without_lock
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
-from tests.support.statements import changed
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LOCK = "FOR NO KEY UPDATE"
-THINK_SECONDS = 0.1
-
-
-@pytest.fixture(params=[True, False], ids=["locked", "control without the lock"])
-def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With and without the lock; both times a change thinks a while before it writes."""
-    if not request.param:
-        monkeypatch.setattr(lock, "LOCK_JOB_OF", changed(lock.LOCK_JOB_OF, LOCK, ""))
-    for service in (accepting, withdrawing):
-        monkeypatch.setattr(service, "write", _after_thinking(service.write))
-    return bool(request.param)
-
-
-def _after_thinking(act: Callable[..., None]) -> Callable[..., None]:
-    def run(job: Any, *, commit: bool = False) -> None:
-        time.sleep(THINK_SECONDS)
-        act(job, commit=commit)
-
-    return run
+locked = with_and_without_lock(accepting, withdrawing)
 
 
 def saying_yes(application: Application, *, days: int | None) -> Callable[[], Any]:

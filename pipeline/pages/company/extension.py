@@ -70,9 +70,10 @@ class ExtensionForm(PlainForm):
             if (until := presets.get(name))
         ]
         own = (OWN, _("Until a time that you choose"))
-        self.fields["more"].choices = [*choices, own]  # type: ignore[attr-defined]
+        fields: dict[str, Any] = self.fields
+        fields["more"].choices = [*choices, own]
         if "day" not in presets:
-            self.fields["more"].initial = next(iter(presets), OWN)
+            fields["more"].initial = next(iter(presets), OWN)
 
     def clean(self) -> dict[str, Any]:
         """Add the chosen time to the cleaned data, as `until`."""

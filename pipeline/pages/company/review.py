@@ -96,7 +96,8 @@ class ReviewForm(FollowForm):
 
     def __init__(self, *given: Any, team: list[tuple[UUID, str]], **named: Any) -> None:
         super().__init__(*given, **named)
-        self.fields["members"].choices = [(str(id_), email) for id_, email in team]  # type: ignore[attr-defined]
+        fields: dict[str, Any] = self.fields
+        fields["members"].choices = [(str(id_), email) for id_, email in team]
 
     def clean(self) -> dict[str, Any]:
         """Refuse a target that is too long. Raises ValidationError."""
@@ -250,7 +251,8 @@ def _describe_rota(form: FollowForm) -> str:
     if not isinstance(form, ReviewForm):
         return ""
     chosen = {str(each) for each in form["members"].value() or ()}
-    names = [str(name) for id_, name in form.fields["members"].choices if str(id_) in chosen]  # type: ignore[attr-defined]
+    fields: dict[str, Any] = form.fields
+    names = [str(name) for id_, name in fields["members"].choices if str(id_) in chosen]
     return ", ".join(names) or _("Nobody: you assign people yourselves")
 
 
