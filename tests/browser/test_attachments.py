@@ -85,7 +85,7 @@ def test_the_file_of_a_refused_form_can_be_removed(
     page.get_by_label("Your name").fill("Ann")
     page.get_by_label("Email address").fill("ann@example.org")
     page.locator("[type=file]").set_input_files(save(tmp_path, "PDF"))
-    page.get_by_text("No", exact=True).click()  # the word, not its box
+    page.get_by_text("No", exact=True).locator("xpath=ancestor::label").click()  # the word
     page.get_by_role("button", name="Apply to").click()
     expect(page.get_by_role("radio", name="No")).to_be_checked()
 
