@@ -29,6 +29,7 @@ from tests.browser.site import WIDTHS
 from tests.browser.still_site import NOW, still_database, still_environment
 from tests.browser.test_every_page import ANYBODY, APPLICANT, COMPANY, STAFF, WORK, Where
 from tests.browser.world import World, make_world
+from tests.support import factories
 from tests.support.clean_database import empty_the_database
 from tests.support.environment import process_environment
 from tests.support.push import SITE_KEY, encoded
@@ -104,7 +105,8 @@ def still(
     with django_db_blocker.unblock():
         environment = still_environment(_environment(), folder)
         with still_database():
-            world = make_world()
+            with factories.numbered_from_zero():  # whatever ran before in this process
+                world = make_world()
             with serving(environment, folder / "web.log", workers=1) as url:
                 site = StillSite(url, world, browser)
                 yield site

@@ -113,6 +113,7 @@ def test_the_rail_finds_and_goes_by_keys(owner: Hands, world: World) -> None:
     dialog = owner.page.get_by_role("dialog")
     expect(dialog).to_be_visible()
     dialog.get_by_role("searchbox").fill("webh")
+    expect(dialog.get_by_role("link")).to_have_count(1)  # the answer to the last letter has come
     expect(dialog.get_by_role("link")).to_have_text(re.compile("Webhooks"))
     owner.page.keyboard.press("Enter")
     owner.page.wait_for_url("**/company/webhooks/")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -54,6 +56,20 @@ class ApplicantFactory(factory.django.DjangoModelFactory[Applicant]):
 
     email = factory.Sequence(lambda n: f"person{n}@example.org")
     name = factory.Sequence(lambda n: f"Person {n}")
+
+
+@contextmanager
+def numbered_from_zero() -> Iterator[None]:
+    """Number what is made in the block from 0, in a database that is empty before and after it."""
+    kinds = (CompanyFactory, UserFactory, ApplicantFactory)
+    following = [each._meta.next_sequence() for each in kinds]
+    for each in kinds:
+        each.reset_sequence(0)
+    try:
+        yield
+    finally:
+        for each, number in zip(kinds, following, strict=True):
+            each.reset_sequence(number)
 
 
 def company(**fields: Any) -> Company:
