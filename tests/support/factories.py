@@ -61,7 +61,7 @@ class ApplicantFactory(factory.django.DjangoModelFactory[Applicant]):
 @contextmanager
 def numbered_from_zero() -> Iterator[None]:
     """Number what is made in the block from 0, in a database that is empty before and after it."""
-    kinds = (CompanyFactory, UserFactory, ApplicantFactory)
+    kinds: tuple[type[factory.Factory[Any]], ...] = (CompanyFactory, UserFactory, ApplicantFactory)
     following = [each._meta.next_sequence() for each in kinds]
     for each in kinds:
         each.reset_sequence(0)
