@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from applicants.texts import checked_name
-from jobs import accounts
+from jobs import accounts, activity
 from jobs.accounts import has_second_step
 from jobs.errors import BadName, SecondStepMissing
 from jobs.models import NAME_LENGTH, Company, Membership, Role
@@ -43,6 +43,8 @@ def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
     if required and not has_second_step(by):
         raise SecondStepMissing
     Company.objects.filter(id=company_id).update(requires_second_step=required)
+    word = "required" if required else "optional"
+    activity.note(activity.SECOND_STEP, company_id=company_id, by=by, about={"required": word})
     event = "second_step.required" if required else "second_step.optional"
     security.info(event, extra={"company": str(company_id)})
 
@@ -67,6 +69,7 @@ def set_undo_times(*, company_id: UUID, seconds: Mapping[str, int | None], by: U
     UNDO_SECONDS.
     """
     Company.objects.filter(id=company_id).update(**seconds)
+    activity.note(activity.UNDO_TIME, company_id=company_id, by=by)
     security.info("undo_time.changed", extra={"company": str(company_id), "by": str(by), **seconds})
 
 

@@ -46,5 +46,9 @@ class AlreadyMember(Exception):
     """The company's team already has a member with this address."""
 
 
+class TooManyOnJob(Exception):
+    """The job has as many members of its own as it may have, or the member as many jobs."""
+
+
 class LastOwner(Exception):
     """The company would be left without an owner."""

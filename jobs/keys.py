@@ -10,11 +10,13 @@ from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from jobs import activity
 from jobs.companies import checked_company_name
 from jobs.errors import (
     ApiKeyNotFound,
@@ -68,10 +70,12 @@ def create(
     scopes: Iterable[Scope],
     key_id: UUID | None = None,
     expires_in_days: int | None = None,
+    by: UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key; return its row and the key itself, which cannot be shown again.
 
-    A `key_id` given by the caller stops a retry from creating a second key. Without
+    `by` is the owner's account. A `key_id` given by the caller stops a retry from creating a second
+    key. Without
     `expires_in_days` the key is valid until it is revoked. Raises CompanyNotFound, BadName,
     BadLifetime, and IntegrityError if the id exists.
     """
@@ -81,17 +85,21 @@ def create(
     if company is None:
         raise CompanyNotFound
     key = generate(is_test=company.is_test)
-    row = ApiKey.objects.create(
-        id=key_id or uuid7(),
-        company_id=company_id,
-        name=checked_company_name(name),
-        hint=hint(key),
-        digest=digest(key),
-        scopes=sorted(set(scopes)),
-        expires_at=None
-        if expires_in_days is None
-        else timezone.now() + timedelta(days=expires_in_days),
-    )
+    with transaction.atomic():
+        row = ApiKey.objects.create(
+            id=key_id or uuid7(),
+            company_id=company_id,
+            name=checked_company_name(name),
+            hint=hint(key),
+            digest=digest(key),
+            scopes=sorted(set(scopes)),
+            expires_at=None
+            if expires_in_days is None
+            else timezone.now() + timedelta(days=expires_in_days),
+            made_by_id=by,
+        )
+        words = {"name": row.name, "scopes": ", ".join(row.scopes)}
+        activity.note(activity.KEY_MADE, company_id=company_id, by=by, about=words)
     facts = {"company": str(company_id), "key": str(row.id), "scopes": ",".join(row.scopes)}
     security.info("key.created", extra=facts)
     return row, key
@@ -129,16 +137,24 @@ def note_use(key: KnownKey) -> None:
         ApiKey.objects.filter(stale, id=key.id).update(last_used_at=Now())
 
 
-def revoke(*, company_id: UUID, key_id: UUID) -> ApiKey:
-    """Revoke a company's key. Revoking twice is harmless.
+@transaction.atomic
+def revoke(*, company_id: UUID, key_id: UUID, by: UUID | None = None) -> ApiKey:
+    """Revoke a company's key. Revoking twice is harmless. `by` is the owner's account.
 
     Raises ApiKeyNotFound, also for another company's key.
     """
     keys_of_company = ApiKey.objects.filter(company_id=company_id, id=key_id)
-    if not keys_of_company.update(revoked_at=Coalesce("revoked_at", Now())):
+    row = keys_of_company.select_for_update(of=("self",)).first()
+    if row is None:
         raise ApiKeyNotFound
+    if row.revoked_at is None:
+        keys_of_company.update(revoked_at=Now())
+        row.refresh_from_db(fields=["revoked_at"])
+        activity.note(
+            activity.KEY_REVOKED, company_id=company_id, by=by, about={"name": row.name}
+        )
     security.info("key.revoked", extra={"company": str(company_id), "key": str(key_id)})
-    return keys_of_company.get()
+    return row
 
 
 def read_page(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:

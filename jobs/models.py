@@ -8,6 +8,8 @@ from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
@@ -144,6 +146,13 @@ class Role(models.TextChoices):
     OWNER = "OWNER"
 
 
+class JobRole(models.TextChoices):
+    """Role of a member on single jobs; each includes the one before it."""
+
+    INTERVIEWER = "INTERVIEWER", _("Interviewer")
+    HIRING_MANAGER = "HIRING_MANAGER", _("Hiring manager")
+
+
 class Telling(models.TextChoices):
     """Choice of when to tell a member of seats taken, assignments, mentions and due reviews."""
 
@@ -153,11 +162,14 @@ class Telling(models.TextChoices):
 
 
 class Membership(models.Model):
-    """A staff account's role in one company."""
+    """A staff account's place in one company's team.
+
+    The role holds for the whole company; empty for a member who has only single jobs.
+    """
 
     company = models.ForeignKey(Company, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role)
+    role = models.CharField(max_length=10, blank=True, choices=Role)
     # The emails that the member wants: a digest every morning, and alerts at once.
     digest = models.BooleanField(default=True, db_default=True)
     alerts = models.BooleanField(default=True, db_default=True)
@@ -170,7 +182,7 @@ class Membership(models.Model):
         constraints = [models.UniqueConstraint("company", "user", name="one_role_per_company")]
 
     def __str__(self) -> str:
-        return f"{self.user_id} {self.role} of {self.company_id}"
+        return f"{self.user_id} {self.role or 'some jobs'} of {self.company_id}"
 
     @property
     def telling(self) -> Telling:
@@ -211,6 +223,8 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True)
     # Null: valid until it is revoked.
     expires_at = models.DateTimeField(null=True)
+    # The owner who made it; null: the operator, or an account that is gone.
+    made_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
@@ -394,6 +408,22 @@ class Job(LineCounters, models.Model):
         return ReviewClock.read(self.posting.review_target_seconds, self.company.working_hours)
 
 
+class JobMember(models.Model):
+    """A member's role on one job, beside or instead of one for the whole company."""
+
+    membership = models.ForeignKey(Membership, models.CASCADE, related_name="job_members")
+    job = models.ForeignKey(Job, models.CASCADE, related_name="members")
+    role = models.CharField(max_length=14, choices=JobRole)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["membership", "job"], name="one_role_per_job")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.membership_id} {self.role} of {self.job_id}"
+
+
 class JobPosting(models.Model):
     """Text that people read about a job. It can be long, so it is kept off the hot row.
 
@@ -444,3 +474,90 @@ class Retention(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.keep_days}{' hold' if self.legal_hold else ''}"
+
+
+class Invitation(models.Model):
+    """Link by which people join a company's team, or one of its jobs. Only its hash is stored.
+
+    It is for a role in the whole company, or for one on a job. It ends at a time, after a number of
+    uses, when it is withdrawn, and when whoever made it is no longer an owner.
+    """
+
+    MOST_USES = 100
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="invitations")
+    digest = models.BinaryField(max_length=32, unique=True)
+    role = models.CharField(max_length=10, blank=True, choices=Role)
+    job = models.ForeignKey(Job, models.CASCADE, null=True, related_name="invitations")
+    job_role = models.CharField(max_length=14, blank=True, choices=JobRole)
+    made_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    made_at = models.DateTimeField(auto_now_add=True)
+    ends_at = models.DateTimeField()
+    most_uses = models.IntegerField()
+    uses = models.IntegerField(default=0)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(job__isnull=True, job_role="") & ~Q(role="")
+                | Q(job__isnull=False, role="") & ~Q(job_role=""),
+                name="invitation_for_one_role",
+            ),
+            models.CheckConstraint(
+                condition=Q(most_uses__range=(1, 100), uses__gte=0, uses__lte=F("most_uses")),
+                name="invitation_uses_in_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role or self.job_role} of {self.company_id}"
+
+    @property
+    def role_label(self) -> str:
+        """Return the name of the role that it gives."""
+        return str(Role(self.role).label if self.role else JobRole(self.job_role).label)
+
+
+class ActivityGroup(models.TextChoices):
+    """Group of the kinds of acts that a company's owners can look through."""
+
+    SIGN_INS = "SIGN_INS", _("Sign-ins")
+    TEAM = "TEAM", _("Team")
+    KEYS = "KEYS", _("Keys and webhooks")
+    RULES = "RULES", _("Rules and texts")
+    FILES = "FILES", _("Exports and files")
+    MESSAGES = "MESSAGES", _("Messages")
+
+
+class Activity(models.Model):
+    """An act of a member or a key of a company, as `jobs.activity` describes it.
+
+    `actor_id` and `subject_id` are accounts or keys, which may be gone. The id of an application is
+    erased with its person.
+    """
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
+    at = models.DateTimeField(db_default=Now())
+    kind = models.CharField(max_length=40)
+    actor_id = models.UUIDField(null=True)
+    subject_id = models.UUIDField(null=True)
+    job_id = models.UUIDField(null=True)
+    application_id = models.UUIDField(null=True)
+    about = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name_plural = "activity"
+        indexes = [
+            models.Index(fields=["company", "id"], name="activity_of_company"),
+            models.Index(fields=["at"], name="activity_by_time"),
+            models.Index(
+                fields=["application_id"],
+                name="activity_of_application",
+                condition=Q(application_id__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.company_id}"

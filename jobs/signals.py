@@ -12,7 +12,8 @@ from django.contrib.auth import signals as auth
 from django.db.models.signals import post_save
 from django.dispatch import Signal, receiver
 
-from jobs.models import User
+from jobs import activity
+from jobs.models import Membership, User
 
 security = logging.getLogger("security")
 
@@ -43,6 +44,14 @@ def confirm_allauth_address(user: User, **_: Any) -> None:
     addresses = list(EmailAddress.objects.filter(user=user))
     if len(addresses) == 1 and not addresses[0].verified:
         addresses[0].set_verified(commit=True)
+
+
+@receiver(auth.user_logged_in, dispatch_uid="activity.signed_in")
+def note_sign_in(user: Any, **_: Any) -> None:
+    """Note a sign-in for the owners of each company that the account may act for."""
+    if isinstance(user, User):
+        for company_id in Membership.objects.filter(user=user).values_list("company_id", flat=True):
+            activity.note(activity.SIGNED_IN, company_id=company_id, by=user.id)
 
 
 # Receivers that write staff sign-ins and account changes to the security log. They write only ids,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -28,14 +28,15 @@ from applicants.people import person_exists
 from applicants.tokens import FIND_TOKEN
 from jobs import keys, team
 from jobs.keys import FIND_KEY
-from jobs.models import JobStatus, Role, User
+from jobs.models import Job, JobRole, JobStatus, Role, User
 from jobs.team import locked_companies
 from pipeline.api.parameters import parse_id, refuse_parameter
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
-from pipeline.domain.permissions import RULES, Action, Rule
+from pipeline.domain.permissions import RULES, Action, Rule, jobs_allowing, sees_application
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.integrations import portal_tokens
 from pipeline.integrations.portal_tokens import FIND_PORTAL_TOKEN
+from pipeline.models import Application, ApplicationRow
 from pipeline.selectors.applications import APPLICATION_FACTS, ApplicationFacts, application_facts
 from pipeline.selectors.jobs import JOB_FACTS, JobFacts, read_job_facts
 from pipeline.selectors.people import read_known_person, read_person
@@ -65,18 +66,52 @@ Subject = JobFacts | ApplicationFacts | None
 
 @dataclass(frozen=True, slots=True)
 class CompanyCaller:
-    """A caller acting for a company: one of its keys, or a signed-in member."""
+    """A caller acting for a company: one of its keys, or a signed-in member.
+
+    `job_role` is a member's role on the job that the request is about, if there is one.
+    """
 
     company_id: UUID
     actor_id: UUID
-    scopes: frozenset[str] = frozenset()  # of a key
-    role: Role | None = None  # the member's; None for a key
+    scopes: frozenset[str] = frozenset()  # of a key; empty for a member
+    role: Role | None = None  # the member's for the whole company
+    jobs: Mapping[UUID, JobRole] = field(default_factory=dict)  # the member's on single jobs
+    job_role: JobRole | None = None
     is_test: bool = False  # of a sandbox
     subject: Subject = field(default=None, compare=False)  # if read together with the credential
 
     def is_allowed_by(self, rule: Rule) -> bool:
         """Return whether a rule lets this member or key act."""
-        return rule.allows_key(self.scopes) if self.role is None else rule.allows_member(self.role)
+        if self.is_key:
+            return rule.allows_key(self.scopes)
+        return rule.allows_member(self.role, self.job_role)
+
+    @property
+    def is_key(self) -> bool:
+        """Return whether this is a key. Each has a scope."""
+        return bool(self.scopes)
+
+    @property
+    def has_only_jobs(self) -> bool:
+        """Return whether this is a member for whom only single jobs of the company exist."""
+        return not self.is_key and self.role is None
+
+    def is_unaware_of(self, rule: Rule) -> bool:
+        """Return whether what a rule is about does not exist for a member with single jobs."""
+        is_of_company = rule.role is not None
+        return self.has_only_jobs and is_of_company and (rule.is_read or self.job_role is None)
+
+    def jobs_allowing(self, action: Action) -> list[UUID] | None:
+        """Return the jobs on which the caller may take an action; None: on all of the company's."""
+        return None if self.is_key else jobs_allowing(action, self.role, self.jobs)
+
+    def on(self, job_id: UUID) -> CompanyCaller:
+        """Return the caller with the role that they have on a job."""
+        return replace(self, job_role=self.jobs.get(job_id)) if self.jobs else self
+
+    def sees(self, job_id: UUID, status: str) -> bool:
+        """Return whether an application in this status exists for the caller."""
+        return self.is_key or sees_application(self.role, self.jobs.get(job_id), status)
 
     @property
     def actor(self) -> Actor:
@@ -86,7 +121,7 @@ class CompanyCaller:
     @property
     def producer(self) -> str:
         """Return the caller as the producer of tasks."""
-        return f"{'member' if self.role else 'key'}:{self.actor_id}"
+        return f"{'key' if self.is_key else 'member'}:{self.actor_id}"
 
     @property
     def log_name(self) -> str:
@@ -96,7 +131,7 @@ class CompanyCaller:
     @property
     def key_id(self) -> UUID | None:
         """Return the key's id; None for a member."""
-        return None if self.role else self.actor_id
+        return self.actor_id if self.is_key else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +256,14 @@ class SessionAuthentication(BaseAuthentication):
                     f"{locked[0]} requires two-step verification: see /account/."
                 )
             if company_id := _session_company(request, list(roles), list(sandboxes)):
-                role = (roles | sandboxes)[company_id]
-                is_test = company_id in sandboxes
-                caller = CompanyCaller(company_id, user.id, role=role, is_test=is_test)
+                role, on_jobs = (roles | sandboxes)[company_id]
+                caller = CompanyCaller(
+                    company_id,
+                    user.id,
+                    role=role,
+                    jobs=on_jobs,
+                    is_test=company_id in sandboxes,
+                )
         if caller is None:
             applicant_id = signed_in_person_id(browser)
             if applicant_id is None or not person_exists(applicant_id):
@@ -318,7 +358,7 @@ def _csrf_answer(_: HttpRequest) -> HttpResponse:
 
 # Access to the API: the one place where a caller is allowed or refused. Without a credential: 401.
 # With a credential that the table of permissions does not allow: 403. Anything that belongs to
-# someone else: 404, as if it did not exist.
+# someone else, or that a member with single jobs cannot see: 404, as if it did not exist.
 
 
 ONLY_PORTAL = (
@@ -328,12 +368,17 @@ ONLY_PORTAL = (
 
 
 def authorize(caller: Caller, action: Action) -> None:
-    """Check that a caller may take an action. Raises NotAuthenticated, PermissionDenied."""
+    """Check that a caller may take an action. Raises NotAuthenticated, PermissionDenied.
+
+    Raises NotFound for a member with single jobs, unless they see the job that it is about.
+    """
     rule = RULES[action]
     if caller.is_allowed_by(rule):
         return
     if isinstance(caller, AnonymousCaller):
         raise NotAuthenticated
+    if isinstance(caller, CompanyCaller) and caller.is_unaware_of(rule):
+        raise NotFound
     raise PermissionDenied(_missing_access_permission(rule, caller))
 
 
@@ -361,26 +406,27 @@ def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
         facts = read_job_facts(job_id)
-    if not can_see_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
+    if not can_see_job(caller, facts):
         raise JobNotFound
     return facts
 
 
-def can_see_job(caller: Caller, company_id: UUID, status: str, *, is_test: bool) -> bool:
-    """Return whether a caller can see a job of that company in that status.
+def can_see_job(caller: Caller, job: Job | JobFacts) -> bool:
+    """Return whether a caller can see a job.
 
     A sandbox and everything outside it do not exist for each other.
     """
-    if isinstance(caller, CompanyCaller | PortalCaller) and caller.company_id == company_id:
-        return status != JobStatus.DRAFT or can_read_company(caller, company_id)
+    if isinstance(caller, CompanyCaller | PortalCaller) and caller.company_id == job.company_id:
+        return job.status != JobStatus.DRAFT or can_read_job(caller, job)
     is_from_test = isinstance(caller, CompanyCaller | PortalCaller) and caller.is_test
-    return status != JobStatus.DRAFT and not is_test and not is_from_test
+    return job.status != JobStatus.DRAFT and not job.is_test and not is_from_test
 
 
-def can_read_company(caller: Caller, company_id: UUID) -> bool:
-    """Return whether a caller acts for that company, and may read there."""
-    rule = RULES[Action.READ_COMPANY]
-    return represents_company(caller, company_id) and caller.is_allowed_by(rule)
+def can_read_job(caller: Caller, job: Job | JobFacts) -> bool:
+    """Return whether a caller acts for the job's company, and may read what is not public of it."""
+    if not isinstance(caller, CompanyCaller) or caller.company_id != job.company_id:
+        return False
+    return caller.on(job.id).is_allowed_by(RULES[Action.READ_JOB])
 
 
 def represents_company(caller: Caller, company_id: UUID) -> bool:
@@ -393,8 +439,11 @@ def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller
     if isinstance(caller, AnonymousCaller):
         raise NotAuthenticated
     facts = visible_job(caller, job_id)
-    if isinstance(caller, CompanyCaller) and caller.company_id != facts.company_id:
-        raise JobNotFound
+    if isinstance(caller, CompanyCaller):
+        is_unseen = caller.has_only_jobs and job_id not in caller.jobs
+        if caller.company_id != facts.company_id or is_unseen:
+            raise JobNotFound
+        caller = caller.on(job_id)
     return authorize_company(caller, action), facts
 
 
@@ -414,14 +463,21 @@ def received_application(
 ) -> tuple[CompanyCaller, ApplicationFacts]:
     """Return an application to a job of the caller's company, if they may take the action."""
     facts = _accessible_application(caller, application_id)
-    return authorize_company(caller, action), facts
+    return authorize_company(on_job(caller, facts.job_id), action), facts
 
 
-def visible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
-    """Return an application that the caller sent or received, to read only."""
+def visible_application(
+    caller: Caller, application_id: UUID, action: Action = Action.READ_APPLICATION
+) -> ApplicationFacts:
+    """Return an application that the caller sent or received, if they may take the action."""
     facts = _accessible_application(caller, application_id)
-    authorize(caller, Action.READ_APPLICATION)
+    authorize(on_job(caller, facts.job_id), action)
     return facts
+
+
+def on_job(caller: Caller, job_id: UUID) -> Caller:
+    """Return the caller with the role that a member has on a job."""
+    return caller.on(job_id) if isinstance(caller, CompanyCaller) else caller
 
 
 def visible_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
@@ -441,18 +497,24 @@ def visible_company(caller: Caller) -> UUID | None:
     return caller.company_id if isinstance(caller, CompanyCaller | PortalCaller) else None
 
 
-def can_see_applicant(
-    caller: Caller, company_id: UUID, applicant_id: UUID, *, is_test: bool
+def can_see_application(
+    caller: Caller,
+    row: ApplicationFacts | ApplicationRow | Application,
+    company_id: UUID,
+    *,
+    is_test: bool,
 ) -> bool:
     """Return whether a caller sent or received an application; a portal, both.
 
     Nobody sends an application to a sandbox: its company puts every one of them there.
     """
+    if isinstance(caller, CompanyCaller):
+        return caller.company_id == company_id and caller.sees(row.job_id, row.status)
     if isinstance(caller, PersonCaller) and is_test:
         return False
     if isinstance(caller, PortalCaller) and caller.company_id != company_id:
         return False
-    return represents_company(caller, company_id) or represents_person(caller, applicant_id)
+    return represents_person(caller, row.applicant_id)
 
 
 def represents_person(caller: Caller, applicant_id: UUID) -> bool:
@@ -466,7 +528,7 @@ def _accessible_application(caller: Caller, application_id: UUID) -> Application
     facts = caller.subject
     if not isinstance(facts, ApplicationFacts):
         facts = application_facts(application_id)
-    if not can_see_applicant(caller, facts.company_id, facts.applicant_id, is_test=facts.is_test):
+    if not can_see_application(caller, facts, facts.company_id, is_test=facts.is_test):
         raise ApplicationNotFound
     return facts
 
@@ -479,11 +541,11 @@ def _missing_access_permission(
         return ONLY_PORTAL
     if isinstance(caller, PersonCaller):
         return "Only a company can do this."
-    if caller.role is None and rule.scope is not None:
+    if caller.is_key and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."
     if rule.role is None:
         return "Only a key can do this." if rule.scope else "Only an applicant can do this."
-    if caller.role is None:
+    if caller.is_key:
         return "Only an owner who is signed in can do this; a key cannot."
     if rule.role is Role.OWNER:
         return "Only an owner of the company can do this."

@@ -1,18 +1,26 @@
 """Table of permissions: every action and who may take it. Pure.
 
-The API and the pages rely on this table alone, and the API's documentation is generated from it.
-Ownership is checked separately: anything that belongs to someone else is treated as not found.
+The API, the pages and the notifications rely on this table alone, and the API's documentation and
+docs/permissions.md are made from it. Ownership is checked separately: anything that belongs to
+someone else is treated as not found. So is what a member with single jobs cannot see.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from uuid import UUID
 
-from jobs.models import Role, Scope
+from jobs.models import JobRole, Role, Scope
+from pipeline.domain.states import Status
 
-_RANKS = list(Role)
+_RANKS, _JOB_RANKS = list(Role), list(JobRole)
+# The applications that a role on a job shows; what else is in its line does not exist for it.
+SEEN_STATUSES: dict[JobRole, frozenset[Status]] = {
+    JobRole.INTERVIEWER: frozenset({Status.ACTIVE}),  # people in seats, until they are decided on
+    JobRole.HIRING_MANAGER: frozenset(Status),
+}
 
 
 class Action(Enum):
@@ -33,9 +41,12 @@ class Action(Enum):
     CHANGE_FILES = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
+    READ_HISTORY = auto()
     READ_APPLICANT = auto()
     VERIFY_LOG = auto()
     READ_COMPANY = auto()
+    READ_JOBS = auto()
+    READ_JOB = auto()
     CREATE_JOB = auto()
     EDIT_POSTING = auto()
     EDIT_FORM = auto()
@@ -71,14 +82,30 @@ class Rule:
     """Roles, scopes and persons that may take an action."""
 
     role: Role | None = None  # the lowest role of a member; None: no member
+    job_role: JobRole | None = None  # the lowest role on the one job; None: not by such a role
     scope: Scope | None = None  # a key's scope; None: no key
     applicant: bool = False  # a signed-in applicant, on their own data
     portal: bool = False  # a company's own site, for one of its applicants
     public: bool = False  # anyone, even without a credential
+    every_member: bool = False  # also members with single jobs, who are shown only these
+    is_read: bool = False  # refused like something that does not exist
 
-    def allows_member(self, role: Role) -> bool:
-        """Return whether a member in a role may act. A role includes those below it."""
-        return self.role is not None and _RANKS.index(role) >= _RANKS.index(self.role)
+    @property
+    def roles(self) -> list[Role]:
+        """Return the roles whose members may act on everything of the company."""
+        return [] if self.role is None else _RANKS[_RANKS.index(self.role) :]
+
+    @property
+    def job_roles(self) -> list[JobRole]:
+        """Return the roles on a job whose members may act on that job."""
+        return [] if self.job_role is None else _JOB_RANKS[_JOB_RANKS.index(self.job_role) :]
+
+    def allows_member(self, role: Role | None, job_role: JobRole | None = None) -> bool:
+        """Return whether a member may act, by the company-wide role or that on the one job.
+
+        A role includes those below it.
+        """
+        return self.every_member or role in self.roles or job_role in self.job_roles
 
     def allows_key(self, scopes: Collection[str]) -> bool:
         """Return whether a key with these scopes may act. `write` includes `read`, and no other."""
@@ -87,21 +114,22 @@ class Rule:
         return self.scope in scopes or (self.scope is Scope.READ and Scope.WRITE in scopes)
 
 
-_PUBLIC = Rule(Role.VIEWER, Scope.READ, applicant=True, public=True)
+_PUBLIC = Rule(Role.VIEWER, scope=Scope.READ, applicant=True, public=True)
 _APPLICANT = Rule(applicant=True)
 _APPLICANT_ANYWHERE = Rule(applicant=True, portal=True)  # here, or on the company's own site
-_BOTH_SIDES = Rule(Role.VIEWER, Scope.READ, applicant=True)
-_BOTH_SIDES_ANYWHERE = Rule(Role.VIEWER, Scope.READ, applicant=True, portal=True)
-_VIEWER = Rule(Role.VIEWER, Scope.READ)
-_RECRUITER = Rule(Role.RECRUITER, Scope.WRITE)
+_BOTH_SIDES = Rule(Role.VIEWER, scope=Scope.READ, applicant=True, is_read=True)
+_BOTH_SIDES_ANYWHERE = replace(_BOTH_SIDES, portal=True)
+_VIEWER = Rule(Role.VIEWER, scope=Scope.READ, is_read=True)
+_RECRUITER = Rule(Role.RECRUITER, scope=Scope.WRITE)
+_HIRING_MANAGER = replace(_RECRUITER, job_role=JobRole.HIRING_MANAGER)
 _RECRUITER_IN_PERSON = Rule(Role.RECRUITER)
-_OWNER = Rule(Role.OWNER, Scope.WRITE)  # a key with `write` may do what an owner may …
+_OWNER = Rule(Role.OWNER, scope=Scope.WRITE)  # a key with `write` may do what an owner may …
 _OWNER_IN_PERSON = Rule(Role.OWNER)  # … except for these
 
 RULES: dict[Action, Rule] = {
     Action.SEE_JOBS: replace(_PUBLIC, portal=True),  # a draft: only its company
     Action.APPLY: replace(_PUBLIC, role=Role.RECRUITER, scope=Scope.WRITE),  # a company: SUBMIT_…
-    Action.UPLOAD: Rule(Role.RECRUITER, Scope.WRITE, applicant=True, portal=True),  # files to apply
+    Action.UPLOAD: replace(_RECRUITER, applicant=True, portal=True),  # files to apply
     Action.SIGN_IN: _PUBLIC,
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
@@ -111,14 +139,15 @@ RULES: dict[Action, Rule] = {
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look again
     Action.CHANGE_ANSWERS: _APPLICANT_ANYWHERE,  # while waiting, or asked for more
-    Action.CHANGE_FILES: Rule(  # while they wait
-        Role.RECRUITER, Scope.WRITE, applicant=True, portal=True
-    ),
+    Action.CHANGE_FILES: replace(_RECRUITER, applicant=True, portal=True),  # while they wait
     Action.TAKE_OVER: _APPLICANT,
-    Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
+    Action.READ_APPLICATION: replace(_BOTH_SIDES_ANYWHERE, job_role=JobRole.INTERVIEWER),
+    Action.READ_HISTORY: replace(_BOTH_SIDES_ANYWHERE, job_role=JobRole.HIRING_MANAGER),
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,
-    Action.VERIFY_LOG: _BOTH_SIDES,
-    Action.READ_COMPANY: _VIEWER,  # jobs, lines, logs, figures, tasks, schedules, files, team
+    Action.VERIFY_LOG: replace(_BOTH_SIDES, job_role=JobRole.HIRING_MANAGER),
+    Action.READ_COMPANY: _VIEWER,  # people, figures across jobs, tasks, schedules, files, team
+    Action.READ_JOBS: replace(_VIEWER, every_member=True),  # the list; all jobs, or one's own
+    Action.READ_JOB: replace(_VIEWER, job_role=JobRole.HIRING_MANAGER),  # line, log, figures, form
     Action.CREATE_JOB: _RECRUITER,
     Action.EDIT_POSTING: _RECRUITER,
     Action.EDIT_FORM: _RECRUITER,  # the questions of a job
@@ -126,13 +155,13 @@ RULES: dict[Action, Rule] = {
     Action.DELETE_DRAFT: _RECRUITER,
     Action.SUBMIT_APPLICATION: _RECRUITER,
     Action.IMPORT_APPLICATIONS: _RECRUITER,
-    Action.DECIDE: _RECRUITER,
+    Action.DECIDE: _HIRING_MANAGER,
     Action.EDIT_APPLICATION: _RECRUITER,  # the company's own id and texts
-    Action.REINSTATE: _RECRUITER,
-    Action.ANSWER_CONTEST: _RECRUITER,  # who may decide may answer; best not the one who decided
-    Action.ASK_QUESTION: _RECRUITER,  # one more, of a person in a seat
-    Action.ANNOTATE: _RECRUITER_IN_PERSON,  # notes, tags, links, assignee
-    Action.SCORE: _RECRUITER_IN_PERSON,  # a score is one person's
+    Action.REINSTATE: _HIRING_MANAGER,
+    Action.ANSWER_CONTEST: _HIRING_MANAGER,  # best not the one who decided
+    Action.ASK_QUESTION: _HIRING_MANAGER,  # one more, of a person in a seat
+    Action.ANNOTATE: replace(_HIRING_MANAGER, scope=None),  # notes, tags, links, assignee
+    Action.SCORE: Rule(Role.RECRUITER, JobRole.INTERVIEWER),  # a score is one person's
     Action.CHANGE_REVIEW: _RECRUITER_IN_PERSON,  # target, working hours, rota and criteria
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,
@@ -148,3 +177,18 @@ RULES: dict[Action, Rule] = {
     Action.MANAGE_KEYS: _OWNER_IN_PERSON,  # and read their requests
     Action.MANAGE_TEAM: _OWNER_IN_PERSON,
 }
+
+
+def jobs_allowing(
+    action: Action, role: Role | None, jobs: Mapping[UUID, JobRole]
+) -> list[UUID] | None:
+    """Return the jobs on which a member's roles there allow an action; None: all, by their role."""
+    rule = RULES[action]
+    if role in rule.roles:
+        return None
+    return [job_id for job_id, on_job in jobs.items() if on_job in rule.job_roles]
+
+
+def sees_application(role: Role | None, job_role: JobRole | None, status: str) -> bool:
+    """Return whether an application in this status exists for a member with these roles."""
+    return role is not None or (job_role is not None and status in SEEN_STATUSES[job_role])

@@ -16,8 +16,10 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
 
 from applicants.models import ERASED
+from jobs import activity
 from jobs.models import Job
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFileNotFound
@@ -36,6 +38,21 @@ from tasks.listen import listener_session
 from tasks.registry import task_type
 
 # Before the key of a question, in the name of its column.
+EXPORTED = activity.declare(
+    "export.downloaded",
+    activity.Group.FILES,
+    _("Downloaded everyone or the log of a job: %(what)s"),
+)
+FILE_DOWNLOADED = activity.declare(
+    "file.downloaded", activity.Group.FILES, _("Downloaded a file that was made for the company")
+)
+
+
+def note_export(job: Job, *, by: UUID, what: str) -> None:
+    """Note for the owners that someone downloads everyone, or the log, of a job."""
+    activity.note(EXPORTED, company_id=job.company_id, by=by, job_id=job.id, about={"what": what})
+
+
 ANSWER = "answer_"
 FORM_VERSION = "form_version"
 # Rows per batch.

@@ -15,7 +15,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
+from jobs import activity
 from jobs.models import Job, JobPosting, JobStatus
 from pipeline.domain.errors import IllegalJobMove, JobNotFound, StaleVersion
 from pipeline.domain.states import Actor
@@ -31,6 +33,10 @@ from pipeline.line.lock import lock_job
 from pipeline.models import Change, ChangeKind, FormDraft, FormRefusals, FormVersion
 
 security = logging.getLogger("security")
+
+FORM_PUBLISHED = activity.declare(
+    "form.published", activity.Group.RULES, _("Published the questions of a job")
+)
 
 # The most versions of one job's form. They are kept as long as the job.
 MOST_VERSIONS = 500
@@ -188,6 +194,7 @@ def publish(*, job_id: UUID, questions: Sequence[Question] | None = None, actor:
     JobPosting.objects.filter(job_id=job_id).update(version=F("version") + 1, updated_at=Now())
     Change.objects.create(kind=ChangeKind.JOB_CHANGED, company_id=job.company_id, job_id=job_id)
     ids = {"company": job.company_id, "job": job_id, "actor": actor.id, "form_version": number}
+    activity.note(FORM_PUBLISHED, company_id=job.company_id, by=actor.id, job_id=job_id)
     security.info("form.published", extra={name: str(value) for name, value in ids.items()})
     return number
 

@@ -19,6 +19,7 @@ import psycopg
 from prometheus_client import Gauge
 
 from pipeline.config import env
+from pipeline.domain.permissions import RULES, Action
 from pipeline.live.channel import CHANNEL, connection_parameters, parse_payload
 from pipeline.live.stream_tokens import StreamToken
 from tasks.failure_log import failures
@@ -29,14 +30,28 @@ log = logging.getLogger(__name__)
 MOST_WATCHERS = 2_000
 # How many streams one page's token may hold: one, and another while the page reconnects.
 MOST_PER_TOKEN = 4
-# How often sessions are checked, and so how long a stream may outlive its session.
+# How often sessions and roles are checked, and so how long a stream may outlive them.
 SESSION_SECONDS = 10.0
+MOST_ENDED = 10_000
 MOST_REMEMBERED = 10_000
 CLOCKS_DIFFER_SECONDS = 2
 _SESSION = "-c application_name=live_pages"
 _SESSIONS = (
     "SELECT session_key FROM django_session WHERE session_key = ANY(%s) AND expire_date > now()"
 )
+
+# The pairs of account and job of which the account may see the job's line. A sandbox has the
+# members of its live company.
+_READERS = """
+SELECT member.user_id, job.id
+FROM unnest(%(users)s::uuid[], %(jobs)s::uuid[]) pair (user_id, job_id)
+JOIN jobs_job job ON job.id = pair.job_id
+JOIN jobs_company company ON company.id = job.company_id
+JOIN jobs_membership member ON member.user_id = pair.user_id
+ AND member.company_id = coalesce(company.sandbox_of_id, company.id)
+LEFT JOIN jobs_jobmember on_job ON on_job.membership_id = member.id AND on_job.job_id = job.id
+WHERE member.role = ANY(%(roles)s) OR on_job.role = ANY(%(job_roles)s)
+"""
 
 STREAMS = Gauge(
     "nextinline_live_streams", "Pages that receive live updates.", multiprocess_mode="livesum"
@@ -45,6 +60,10 @@ STREAMS = Gauge(
 
 class HubFull(Exception):
     """The hub has too many watchers, or the process is ending."""
+
+
+class StreamEnded(Exception):
+    """The token's member may no longer see all of its jobs."""
 
 
 class HubWatcher:
@@ -114,6 +133,8 @@ class Hub:
         self._checking: asyncio.Task[None] | None = None
         self._is_closed = False
         self._heard = _HubNews()
+        # Tokens whose members have lost a job; a page that comes back with one gets no stream.
+        self._ended: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -122,7 +143,7 @@ class Hub:
     def watching(
         self, token: StreamToken, *, address: str = "", session_key: str = ""
     ) -> Iterator[HubWatcher]:
-        """Register a watcher of a token's jobs while the block runs. Raises HubFull.
+        """Register a watcher of a token's jobs while the block runs. Raises HubFull, StreamEnded.
 
         `session_key` is the browser's. A token that is bound to a session ends with it.
         """
@@ -130,6 +151,8 @@ class Hub:
         takes_too_many = self._held[address] >= self.per_address
         if is_full or takes_too_many or self._held[token.text] >= self.per_token:
             raise HubFull
+        if token.text in self._ended:
+            raise StreamEnded
         watcher = HubWatcher(token, address, session_key)
         self._add(watcher)
         try:
@@ -189,19 +212,22 @@ class Hub:
             await asyncio.sleep(waits.next_seconds())
 
     async def _check_sessions(self) -> None:
-        """End the streams whose sessions have ended, as long as any stream is bound to one."""
+        """End the streams whose sessions have ended, or whose members have lost a job.
+
+        As long as any stream is bound to a session.
+        """
         while bound := [watcher for watcher in self._watchers if watcher.session_key]:
             try:
-                keys = list({watcher.session_key for watcher in bound})
                 connecting = psycopg.AsyncConnection.connect(**connection_parameters())
                 async with await connecting as session:
-                    found = await session.execute(_SESSIONS, [keys])
-                    living = {key for (key,) in await found.fetchall()}
+                    over = await _find_over(session, bound)
             except (psycopg.Error, OSError):
-                living = {watcher.session_key for watcher in bound}  # unknown: check later
-            for watcher in bound:
-                if watcher.session_key not in living:
-                    watcher.close_stream()
+                over = []  # unknown: check later
+            for watcher in over:
+                watcher.close_stream()
+                if len(self._ended) >= MOST_ENDED:
+                    self._ended.clear()
+                self._ended.add(watcher.token.text)
             await asyncio.sleep(SESSION_SECONDS)
         self._checking = None
 
@@ -237,6 +263,39 @@ class _HubNews:
         """
         last = max(self._changed.get(job, self._since) for job in watcher.jobs)
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
+
+
+async def _find_over(
+    session: psycopg.AsyncConnection[Any], bound: list[HubWatcher]
+) -> list[HubWatcher]:
+    """Return the watchers whose session has ended, or who may no longer see one of their jobs."""
+    found = await session.execute(_SESSIONS, [list({watcher.session_key for watcher in bound})])
+    living = {key for (key,) in await found.fetchall()}
+    followed = {each: _followed_pairs(each) for each in bound}
+    pairs = list(set().union(*followed.values()))
+    allowed: set[tuple[UUID, UUID]] = set()
+    if pairs:
+        rule = RULES[Action.READ_JOB]
+        found = await session.execute(
+            _READERS,
+            {
+                "users": [user_id for user_id, _ in pairs],
+                "jobs": [job_id for _, job_id in pairs],
+                "roles": [role.value for role in rule.roles],
+                "job_roles": [role.value for role in rule.job_roles],
+            },
+        )
+        allowed = set(await found.fetchall())
+    return [
+        each
+        for each, pairs_of_watcher in followed.items()
+        if each.session_key not in living or not pairs_of_watcher <= allowed
+    ]
+
+
+def _followed_pairs(watcher: HubWatcher) -> set[tuple[UUID, UUID]]:
+    reader = watcher.token.member_id
+    return {(reader, job_id) for job_id in watcher.jobs} if reader else set()
 
 
 async def _connect() -> psycopg.AsyncConnection[Any]:

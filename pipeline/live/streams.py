@@ -17,7 +17,7 @@ from django.conf import settings
 from django.http import parse_cookie
 
 from pipeline.live import stream_tokens
-from pipeline.live.hub import Hub, HubFull, HubWatcher
+from pipeline.live.hub import Hub, HubFull, HubWatcher, StreamEnded
 from pipeline.web.addresses import client_network
 from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect
 from pipeline.web.refusal_log import refusal_log
@@ -37,7 +37,8 @@ async def respond(hub: Hub, scope: Message, receive: Receive, send: Send) -> Non
     """Respond to one request below /live/, with a stream or immediately.
 
     204, which tells an EventSource to stop, for a token that is invalid, expired or not for this
-    session. 503 if there are too many watchers. 405 for any method but GET.
+    session, or whose member has lost a job. 503 if there are too many watchers. 405 for any method
+    but GET.
     """
     if scope["method"] != "GET":
         return await _answer_empty(send, 405, (b"allow", b"GET"))
@@ -54,6 +55,8 @@ async def respond(hub: Hub, scope: Message, receive: Receive, send: Send) -> Non
     try:
         with hub.watching(token, address=address, session_key=session_key) as watcher:
             await _send_news(watcher, receive, send)
+    except StreamEnded:
+        await _answer_empty(send, 204)
     except HubFull:
         refusal_log.note(address, 503)
         wait = (b"retry-after", str(FULL_RETRY_SECONDS).encode())

@@ -9,14 +9,14 @@ from typing import Annotated
 from uuid import UUID, uuid5
 
 from django.conf import settings
-from django.db.models import F, Max
+from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants import mail
 from applicants.people import stop_reminders
-from jobs.models import Job, JobStatus, Membership, Role, Telling
+from jobs.models import Job, JobMember, JobStatus, Membership, Telling
 from jobs.team import set_member_emails
 from pipeline.database import instants
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
@@ -44,6 +44,7 @@ from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
 from pipeline.selectors.ageing import read_review_loads
 from pipeline.selectors.emails import read_email
 from pipeline.selectors.jobs import recent_activity
+from pipeline.selectors.members import members_allowed
 from pipeline.selectors.system import read_decay_worker_health
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
@@ -161,18 +162,19 @@ ALERT_WORDS: dict[str, AlertWords] = {
 }
 
 
-def email_alert(company_id: UUID, kind: str, *, about: str = "") -> int:
+def email_alert(company_id: UUID, kind: str, *, about: str = "", job_id: UUID | None = None) -> int:
     """Email the members who want alerts and may see the page; once a day for the same thing.
 
-    `kind` is a key of ALERT_WORDS, `about` the id of the thing. Returns the number of tasks; part
+    `kind` is a key of ALERT_WORDS, `about` the id of the thing; with the job that it belongs to,
+    also those who may act on that job alone. Returns the number of tasks; part
     of the caller's transaction.
     """
     assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
-    rule = RULES[ALERT_WORDS[kind].action]
-    concerned = [role for role in Role if rule.allows_member(role)]
-    wanting = Membership.objects.filter(company_id=company_id, alerts=True, role__in=concerned)
+    action = ALERT_WORDS[kind].action
+    team = members_allowed(action, company_id=company_id, job_id=job_id)
+    wanting = team.filter(alerts=True)
     day = instants.now().date().isoformat()
     tasks = [
         NewTask(
@@ -292,8 +294,9 @@ def _digest_of_own_reviews(member: Membership) -> str:
     if member.telling != Telling.DIGEST:
         return ""
     own = {"user_id": member.user_id, "at__gt": Now() - DAY}
-    assigned = ApplicationAssignee.objects.filter(job__company_id=member.company_id)
-    mentions = NoteMention.objects.filter(note__application__job__company_id=member.company_id)
+    jobs = _seen_jobs(member)
+    assigned = ApplicationAssignee.objects.filter(job__in=jobs)
+    mentions = NoteMention.objects.filter(note__application__job__in=jobs)
     numbers = {
         "assigned": assigned.annotate(at=F("assigned_at")).filter(**own).count(),
         "mentions": mentions.annotate(at=F("note__written_at")).filter(**own).count(),
@@ -311,8 +314,17 @@ def _find_member(membership_id: int) -> Membership | None:
     return members.filter(id=membership_id, user__is_active=True).first()
 
 
+def _seen_jobs(member: Membership) -> QuerySet[Job]:
+    """Return the jobs whose lines the member may see."""
+    jobs, rule = Job.objects.filter(company_id=member.company_id), RULES[Action.READ_JOB]
+    if member.role in rule.roles:
+        return jobs
+    theirs = JobMember.objects.filter(membership=member, role__in=rule.job_roles)
+    return jobs.filter(id__in=theirs.values("job_id"))
+
+
 def _digest_figures(member: Membership) -> list[JobFigures]:
-    open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
+    open_jobs = _seen_jobs(member).filter(status=JobStatus.OPEN)
     jobs = list(open_jobs.select_related("posting", "company").order_by("-id")[:MOST_JOBS])
     activity = recent_activity([job.id for job in jobs], DAY)
     loads = read_review_loads(jobs, read_company_clock(member.company_id).now)
@@ -364,9 +376,10 @@ def raise_company_alerts() -> dict[str, int]:
         *_empty_line_alerts(since),
         *_dead_letter_alerts(since),
         *_undelivered_email_alerts(since),
-        *_contest_alerts(since, now),
     ]:
         raised[kind] += email_alert(company_id, kind, about=about)
+    for kind, company_id, about, job_id in _contest_alerts(since, now):
+        raised[kind] += email_alert(company_id, kind, about=about, job_id=job_id)
     Heartbeat.objects.update_or_create(worker=LOOKED, defaults={"completed_at": now})
     return {kind: number for kind, number in raised.items() if number}
 
@@ -394,7 +407,7 @@ def _empty_line_alerts(since: datetime) -> list[tuple[str, UUID, str]]:
     return [("LINE_EMPTY", company_id, str(job_id)) for company_id, job_id in rows]
 
 
-def _contest_alerts(since: datetime, now: datetime) -> list[tuple[str, UUID, str]]:
+def _contest_alerts(since: datetime, now: datetime) -> list[tuple[str, UUID, str, UUID]]:
     """Find open contests that are new, nearly due, or newly overdue.
 
     Sandboxes are left out, because no email leaves one.
@@ -408,9 +421,11 @@ def _contest_alerts(since: datetime, now: datetime) -> list[tuple[str, UUID, str
         "CONTEST_OVERDUE": rows.filter(answer_by__gt=since, answer_by__lte=now),
     }
     return [
-        (kind, company_id, str(contest_id))
+        (kind, company_id, str(contest_id), job_id)
         for kind, found in moments.items()
-        for company_id, contest_id in found.order_by("id").values_list("company_id", "id")
+        for company_id, contest_id, job_id in found.order_by("id").values_list(
+            "company_id", "id", "job_id"
+        )
     ]
 
 

@@ -41,7 +41,7 @@ from pipeline.notifications.messages import (
 )
 from pipeline.review import notices, rota
 from pipeline.review.decisions import OPEN
-from pipeline.review.notices import News, note_once, read_telling, tell
+from pipeline.review.notices import News, members_concerned, note_once, read_telling, tell
 from pipeline.selectors.ageing import read_jobs_with_target, read_late_reviews
 from pipeline.selectors.jobs import read_job
 from pipeline.wording.english import format_time, isolated, strip_isolates
@@ -139,7 +139,7 @@ def send_news(
     applications: Annotated[list[str], JsonSchema(maxItems=notices.MOST_NAMED)],
 ) -> dict[str, str]:
     """Send a member the news about reviews, if they are still true: {"outcome"}."""
-    member = _read_told(membership, job_id)
+    member = _read_told(membership, job_id, News(news))
     if member is None:
         return {"outcome": "unwanted"}
     left = _still_true(News(news), [UUID(each) for each in applications], member)
@@ -157,12 +157,16 @@ def send_news(
     return {"outcome": "sent"}
 
 
-def _read_told(membership_id: int, job_id: UUID) -> Membership | None:
-    """Return the member, if they still want to be told about the job and the site sends emails."""
+def _read_told(membership_id: int, job_id: UUID, news: News) -> Membership | None:
+    """Return the member, if they still want to be told about the job and may see it.
+
+    None too if the site sends no emails.
+    """
     if not _are_emails_sent():
         return None
-    members = Membership.objects.select_related("user", "company")
-    member = members.filter(id=membership_id, user__is_active=True).first()
+    job = Job.objects.only("company_id").get(id=job_id)
+    concerned = members_concerned(news, company_id=job.company_id, job_id=job_id)
+    member = concerned.select_related("user", "company").filter(id=membership_id).first()
     if member is None or read_telling(member, job_id) == Telling.NEVER:
         return None
     return member
@@ -294,7 +298,7 @@ def push_news(
     applications: Annotated[list[str], JsonSchema(maxItems=notices.MOST_NAMED)],
 ) -> dict[str, int]:
     """Notify a member's devices of the news about reviews, if they are still true: {"sent"}."""
-    member = _read_told(membership, job_id)
+    member = _read_told(membership, job_id, News(news))
     if member is None:
         return {"sent": 0}
     left = _still_true(News(news), [UUID(each) for each in applications], member)

@@ -1,14 +1,14 @@
 """Access to pages: the one place where people are allowed or refused.
 
-People who are not signed in go to sign-in and then return. Anything that belongs to someone else:
-404, as if it did not exist. A page of one's own company that the role does not allow: 403, with the
-reason.
+People who are not signed in go to sign-in and then return. Anything that belongs to someone else,
+or that a member with single jobs cannot see: 404, as if it did not exist. A page of one's own
+company, or an action on one's own job, that the role does not allow: 403, with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
@@ -18,14 +18,15 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, resolve_url
+from django.utils.translation import gettext as _
 
 from applicants import browser
 from applicants.browser import signed_in_person_id
 from applicants.models import Applicant
-from jobs.models import Company, Job, JobStatus, Membership, Role, User
-from jobs.team import locked_companies, open_memberships
+from jobs.models import Company, Job, JobRole, JobStatus, Membership, Role, User
+from jobs.team import Roles, locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
-from pipeline.domain.permissions import RULES, Action
+from pipeline.domain.permissions import RULES, Action, jobs_allowing, sees_application
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.pages import kept_form
 from pipeline.selectors.applications import SeenApplication, read_application
@@ -38,15 +39,26 @@ P = ParamSpec("P")
 T = TypeVar("T")
 # The session key of the company that the member acts for.
 COMPANY = "company_id"
+# The names in an address of what belongs to one job, whose page asks again in `own_job` or
+# `received_application`.
+_OF_ONE_JOB = frozenset({"job_id", "application_id"})
+GUARD = "guarded_by"  # the name on a view of the action that it asks for first
+# The names on a request of the action that guards its page, and of the job that it is about.
+_ASKED, _JOB = "_asked_action", "_job_of_page"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A staff account that acts for a company."""
+    """A staff account that acts for a company, or on single jobs of it.
+
+    `job_role` is the role on the job that the page is about, if there is one.
+    """
 
     user: User
     company: Company
-    role: Role
+    role: Role | None
+    jobs: Mapping[UUID, JobRole] = field(default_factory=dict)
+    job_role: JobRole | None = None
 
     @property
     def actor(self) -> Actor:
@@ -54,8 +66,38 @@ class Member:
         return Actor(ActorKind.COMPANY, self.user.id)
 
     def may(self, action: Action) -> bool:
-        """Return whether the table of permissions allows the member an action."""
-        return RULES[action].allows_member(self.role)
+        """Return whether the table of permissions allows the member an action.
+
+        On the job that the page is about, if it is about one, else in the whole company.
+        """
+        return RULES[action].allows_member(self.role, self.job_role)
+
+    def may_somewhere(self, action: Action) -> bool:
+        """Return whether the table allows the member an action in the company or on some job."""
+        return any(RULES[action].allows_member(self.role, on) for on in {None, *self.jobs.values()})
+
+    def on(self, job_id: UUID) -> Member:
+        """Return the member with the role that they have on a job."""
+        return replace(self, job_role=self.jobs.get(job_id)) if self.jobs else self
+
+    def jobs_allowing(self, action: Action) -> list[UUID] | None:
+        """Return the jobs on which the member may take an action; None: on all of the company's."""
+        return jobs_allowing(action, self.role, self.jobs)
+
+    @property
+    def sees_line(self) -> bool:
+        """Return whether to show templates' links to everything about the job of the page."""
+        return self.may(Action.READ_JOB)
+
+    @property
+    def sees_company(self) -> bool:
+        """Return whether to show templates' links to what goes beyond single jobs."""
+        return self.may(Action.READ_COMPANY)
+
+    @property
+    def role_label(self) -> str:
+        """Return the name of the role."""
+        return str(self.role.label) if self.role else _("Single jobs")
 
     @property
     def is_recruiter(self) -> bool:
@@ -124,16 +166,22 @@ def current_sandbox_memberships(request: HttpRequest) -> list[Membership]:
     return [
         Membership(company=each.company.sandbox, user=each.user, role=each.role)
         for each in current_memberships(request)
-        if hasattr(each.company, "sandbox")
+        if each.role and hasattr(each.company, "sandbox")
     ]
 
 
 def current_member(request: HttpRequest) -> Member | None:
-    """Return the signed-in staff account for the company it last chose, or else its first."""
+    """Return the signed-in staff account for the company it last chose, or else its first.
+
+    On a page of one job, with the role that the member has there.
+    """
     theirs = current_memberships(request)
     everywhere = [*theirs, *current_sandbox_memberships(request)]
     chosen = [m for m in everywhere if str(m.company_id) == request.session.get(COMPANY)]
-    return _build_member((chosen or theirs)[0]) if theirs else None
+    if not theirs:
+        return None
+    member, job_id = _build_member((chosen or theirs)[0]), request.__dict__.get(_JOB)
+    return member.on(job_id) if job_id else member
 
 
 def form_member(request: HttpRequest) -> Member | None:
@@ -199,14 +247,16 @@ def for_applicants(
 
 
 def for_members(
-    action: Action = Action.READ_COMPANY,
+    action: Action | None = None,
 ) -> Callable[
     [Callable[Concatenate[HttpRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """Guard a page for members of a company. A job's page checks again for the job's company.
+    """Guard a page for members who may take an action; without one, who may read what it shows.
 
-    Others sign in first. Raises PermissionDenied (403) without the permission.
+    A page of one job asks again for that job in `own_job` or `received_application`, which check
+    this action, too. Others sign in first. Raises PermissionDenied (403), or Http404 for members
+    with single jobs.
     """
 
     def guard_for_members(
@@ -221,9 +271,14 @@ def for_members(
             member = current_member(request)
             if member is None and locked_companies(request.user.id):
                 return redirect("account")  # the page that says that a second step is needed
-            require_permission(member, action)
+            if member is None or not _OF_ONE_JOB & kwargs.keys():
+                require_permission(member, action or Action.READ_COMPANY)
+            elif action and not member.may_somewhere(action):
+                require_permission(member, action)
+            request.__dict__[_ASKED] = action
             return view(request, *args, **kwargs)
 
+        guarded_for_member.__dict__[GUARD] = action
         return guarded_for_member
 
     return guard_for_members
@@ -238,19 +293,25 @@ def _to_sign_in(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def require_permission(member: Member | None, action: Action) -> Member:
-    """Return the member, if they may take the action. Raises PermissionDenied."""
+    """Return the member, if they may take the action. Raises PermissionDenied.
+
+    Raises Http404 for a member with single jobs, unless they see the job that the page is about.
+    """
     if member is None:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
-    if not member.may(action):
-        needed = "an owner" if RULES[action].role is Role.OWNER else "a recruiter or an owner"
-        raise PermissionDenied(f"Only {needed} of {isolated(member.company.name)} can do this.")
-    return member
+    if member.may(action):
+        return member
+    rule = RULES[action]
+    if member.role is None and (rule.is_read or member.job_role is None):
+        raise Http404
+    needed = "an owner" if rule.role is Role.OWNER else "a recruiter or an owner"
+    raise PermissionDenied(f"Only {needed} of {isolated(member.company.name)} can do this.")
 
 
 def own_job(
-    request: HttpRequest, job_id: UUID, action: Action = Action.READ_COMPANY
+    request: HttpRequest, job_id: UUID, action: Action = Action.READ_JOB
 ) -> tuple[Member, Job]:
-    """Return a job of one of the member's companies, and the member acting for that company.
+    """Return a job that the member may see, and the member acting for its company.
 
     Raises JobNotFound (404), PermissionDenied.
     """
@@ -258,18 +319,31 @@ def own_job(
     member = switch_current_member(request, job.company_id)
     if member is None:
         raise JobNotFound
-    return require_permission(member, action), job
+    member = member.on(job.id)
+    if not member.may(Action.READ_APPLICATION):
+        raise JobNotFound
+    return _require_on_job(request, member, job.id, action), job
 
 
 def received_application(
-    request: HttpRequest, application_id: UUID, action: Action = Action.READ_COMPANY
+    request: HttpRequest, application_id: UUID, action: Action = Action.READ_APPLICATION
 ) -> tuple[Member, SeenApplication]:
-    """Return an application to one of the member's companies. Raises ApplicationNotFound (404)."""
+    """Return an application that the member may see. Raises ApplicationNotFound (404)."""
     seen = read_application(application_id)
     member = switch_current_member(request, seen.company_id)
     if member is None:
         raise ApplicationNotFound
-    return require_permission(member, action), seen
+    member = member.on(seen.application.job_id)
+    if not sees_application(member.role, member.job_role, seen.application.status):
+        raise ApplicationNotFound
+    return _require_on_job(request, member, seen.application.job_id, action), seen
+
+
+def _require_on_job(request: HttpRequest, member: Member, job_id: UUID, action: Action) -> Member:
+    """Return the member, if they may take the action, and that which guards the page."""
+    request.__dict__[_JOB] = job_id
+    require_permission(member, action)
+    return require_permission(member, request.__dict__.get(_ASKED) or action)
 
 
 def own_application(
@@ -287,15 +361,27 @@ def own_application(
     return person, seen
 
 
+def is_guarded_for_members(request: HttpRequest) -> bool:
+    """Return whether the page of a request is one for members only."""
+    return _ASKED in request.__dict__
+
+
+def sees_own_job(request: HttpRequest, job: Job) -> bool:
+    """Return whether a member of the job's company reads the page, who may see the job's line."""
+    theirs = [each for each in current_memberships(request) if each.company_id == job.company_id]
+    return any(_build_member(each).on(job.id).may(Action.READ_JOB) for each in theirs)
+
+
 def public_job(request: HttpRequest, job_id: UUID) -> Job:
     """Return a public job; a draft or a sandbox's only for its own company.
 
     Raises JobNotFound (404).
     """
     job = read_job(job_id)
-    is_public = job.status != JobStatus.DRAFT and not job.is_test
-    if not is_public and switch_current_member(request, job.company_id) is None:
-        raise JobNotFound
+    if job.status == JobStatus.DRAFT or job.is_test:
+        member = switch_current_member(request, job.company_id)
+        if member is None or not member.on(job.id).may(Action.READ_JOB):
+            raise JobNotFound
     return job
 
 
@@ -306,4 +392,5 @@ def require_developer(request: HttpRequest) -> None:
 
 
 def _build_member(membership: Membership) -> Member:
-    return Member(membership.user, membership.company, Role(membership.role))
+    kept = Roles.read(membership.role, getattr(membership, "job_roles", ()))  # not a sandbox's
+    return Member(membership.user, membership.company, kept.role, kept.jobs)

@@ -25,7 +25,7 @@ from pipeline.config import demo_addresses as demo
 from pipeline.config.demo_addresses import STORY_PEOPLE, demo_address
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail import dev_mailbox
-from pipeline.pages.access import current_memberships, public_job
+from pipeline.pages.access import public_job, sees_own_job
 from pipeline.pages.error_messages import attempt
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.services.joining import apply
@@ -91,8 +91,7 @@ def apply_person(request: HttpRequest, job_id: UUID, who: str) -> HttpResponse:
         )
         result = _describe_result(read_application(applied.id))
         messages.success(request, format_html("{} has applied and {}. {}", name, result, email))
-    is_own = any(each.company_id == job.company_id for each in current_memberships(request))
-    return redirect("board" if is_own else "opening", job.id)
+    return redirect("board" if sees_own_job(request, job) else "opening", job.id)
 
 
 def _describe_result(seen: SeenApplication) -> str:

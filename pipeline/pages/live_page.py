@@ -23,7 +23,7 @@ from django.utils.translation import get_language
 
 from pipeline.live import stream_tokens
 from pipeline.live.streams import TIME_HEADER
-from pipeline.pages.access import current_applicant, current_member
+from pipeline.pages.access import current_applicant, current_member, is_guarded_for_members
 from pipeline.templatetags.live import SUBMISSION
 
 SHARED_SECONDS = 5  # how long a fragment is cached; its relative times lag at most this much
@@ -49,7 +49,7 @@ def live_page(
     `build` returns the context of both templates. `tag` identifies the state of everything that the
     fragment shows: while it stays the same, the response is 304. The browser fetches the fragment
     again when one of the `jobs` changes, and occasionally anyway. A fragment may depend on the URL,
-    the applicant, and the member's company and role, but not on the individual member.
+    the applicant, and the member's company and roles, but not on the individual member.
     """
     query = request.GET.copy()
     wants_fragment = query.pop(PARAMETER, []) == ["1"]
@@ -58,9 +58,10 @@ def live_page(
         request.GET = query  # type: ignore[assignment]  # a mutable copy
     etag = _etag(request, fragment, tag)
     followed = list(jobs)
-    is_signed_in = current_applicant(request) or current_member(request)
-    session_key = request.session.session_key if is_signed_in else None  # None: public
-    stream = f"/live/{stream_tokens.issue(followed, session_key)}" if followed else ""
+    person, member = current_applicant(request), current_member(request)
+    session_key = request.session.session_key if person or member else None  # None: public
+    reader = member.user.id if member and is_guarded_for_members(request) else None
+    stream = f"/live/{stream_tokens.issue(followed, session_key, reader)}" if followed else ""
     if not wants_fragment:
         query = request.GET.copy()
         query[PARAMETER] = "1"
@@ -90,7 +91,9 @@ def _etag(request: HttpRequest, fragment: str, tag: str) -> str:
     """Hash the tag and everything else on which the bytes of the fragment depend."""
     zone, language = timezone.get_current_timezone_name(), get_language()
     person, member = current_applicant(request), current_member(request)
-    viewer = [person and person.id, member and member.company.id, member and member.role]
+    viewer: list[object] = [person and person.id]
+    if member:
+        viewer += [member.company.id, member.role, sorted(member.jobs.items())]
     parts = [fragment, tag, request.get_full_path(), zone, language, *viewer]
     digest = blake2b("\n".join(map(str, parts)).encode(), digest_size=12).hexdigest()
     return f'W/"{digest}"'

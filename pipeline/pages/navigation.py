@@ -185,11 +185,13 @@ JOBS = Place(
     name="company_jobs",
     label=_("Jobs"),
     icon="briefcase",
+    action=Action.READ_JOBS,
     within="new_job board applications timeline verify_log replay figures reports report"
     " job_settings share_job job_capacity job_hiring job_close job_delete add_person"
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
-    " add_question edit_question ask_question job_review attachment decisions extend_offer",
+    " add_question edit_question ask_question job_review attachment decisions extend_offer"
+    " job_access",
     key="j",
 )
 MAIN = (
@@ -215,11 +217,16 @@ MAIN = (
 # Pages that the palette finds besides those above.
 OTHERS = (
     Place(name="new_job", label=_("Create a job"), action=Action.CREATE_JOB),
-    Place(name="contests", label=_("Look again")),
+    Place(name="contests", label=_("Look again"), action=Action.READ_JOBS),
     Place(name="idle_seats", label=_("Idle seats")),
-    Place(name="account", label=_("Your account"), within="account_devices"),
-    Place(name="usersessions_list", label=_("Where you are signed in")),
-    Place(name="shortcuts", label=_("Keyboard shortcuts")),
+    Place(
+        name="account",
+        label=_("Your account"),
+        action=Action.READ_JOBS,
+        within="account_devices",
+    ),
+    Place(name="usersessions_list", label=_("Where you are signed in"), action=Action.READ_JOBS),
+    Place(name="shortcuts", label=_("Keyboard shortcuts"), action=Action.READ_JOBS),
 )
 OF_APPLICANTS = (
     Place(
@@ -263,7 +270,8 @@ def build_rail(request: HttpRequest) -> Rail | None:
     member = current_member(request)
     if member is None:
         return None
-    jobs = read_newest_open_jobs(member.company.id, limit=MOST_JOBS + 1)
+    among = member.jobs_allowing(Action.READ_JOB)
+    jobs = read_newest_open_jobs(member.company.id, among=among, limit=MOST_JOBS + 1)
     return Rail(
         [_link(place, request) for place in MAIN if place.is_open_to(member)],
         jobs[:MOST_JOBS],

@@ -10,8 +10,10 @@ from uuid import UUID, uuid4
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from jobs import activity
 from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.attachments import storage
@@ -78,6 +80,13 @@ texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
 SELECT count(*) FROM files
 """
+
+
+PERIOD_CHANGED = activity.declare(
+    "retention.changed",
+    activity.Group.RULES,
+    _("Changed how long a job keeps personal data"),
+)
 
 
 class Due(NamedTuple):

@@ -11,13 +11,14 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from applicants.models import ERASED_NAME
-from jobs.models import Job, Membership
+from jobs.models import Job
 from pipeline.domain.errors import (
     ApplicationNotFound,
     AssigneeNotFound,
     MentionNotFound,
     TooManyAnnotations,
 )
+from pipeline.domain.permissions import Action
 from pipeline.models import (
     Application,
     ApplicationAssignee,
@@ -27,6 +28,7 @@ from pipeline.models import (
     NoteMention,
 )
 from pipeline.review.notices import News, tell_colleague
+from pipeline.selectors.members import members_allowed
 
 security = logging.getLogger("security")
 
@@ -57,7 +59,7 @@ def add_note(
     """Add a member's note, and tell the colleagues whom it mentions.
 
     Raises ApplicationNotFound, TooManyAnnotations, and MentionNotFound unless all of them are
-    members of the company.
+    members who may see the job.
     """
     with annotated_application(application_id) as application:
         if application.notes.count() >= MOST_NOTES:
@@ -69,9 +71,9 @@ def add_note(
 
 
 def _mention(application: Application, note: ApplicationNote, user_ids: set[UUID]) -> None:
-    own = Job.objects.filter(id=application.job_id)
-    team = Membership.objects.filter(company__in=own.values("company"), user_id__in=user_ids)
-    members = list(team.order_by("id"))
+    job = Job.objects.only("company_id").get(id=application.job_id)
+    team = members_allowed(Action.READ_JOB, company_id=job.company_id, job_id=job.id)
+    members = list(team.filter(user_id__in=user_ids).order_by("id"))
     if len(members) != len(user_ids):
         raise MentionNotFound
     NoteMention.objects.bulk_create(
@@ -133,13 +135,14 @@ def assign_application(
     """Assign an application to a member of the company, or with None to nobody.
 
     The member is told, unless they did it themselves or had it already. Raises AssigneeNotFound if
-    the account is not a member, ApplicationNotFound.
+    the account is not a member who may see the job, ApplicationNotFound.
     """
     with annotated_application(application_id) as application:
         if user_id is None:
             ApplicationAssignee.objects.filter(application=application).delete()
             return None
-        member = Membership.objects.filter(company_id=company_id, user_id=user_id).first()
+        team = members_allowed(Action.READ_JOB, company_id=company_id, job_id=application.job_id)
+        member = team.filter(user_id=user_id).first()
         if member is None:
             raise AssigneeNotFound
         assigned, is_new = ApplicationAssignee.objects.get_or_create(

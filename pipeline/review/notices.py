@@ -10,11 +10,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import QuerySet
 
 from applicants.models import Device
-from jobs.models import Job, Membership, Role, Telling
-from pipeline.domain.permissions import RULES, Action
+from jobs.models import Job, Membership, Telling
+from pipeline.domain.permissions import Action
 from pipeline.models import Application, ApplicationAssignee, JobFollower, ReviewNotice
+from pipeline.selectors.members import members_allowed
 from tasks.enqueue import NewTask, enqueue_many
 
 # The types of the tasks, whose handlers are in `pipeline.notifications.reviewers`: an email, and a
@@ -34,10 +36,20 @@ class News(StrEnum):
     OVERDUE = "OVERDUE"
 
 
-def read_tellings(job: Job) -> list[tuple[Membership, Telling]]:
-    """Return how each member of a job's company is told about it, in two queries."""
+# The action for whose sake a member is told: of a seat to score, else of the job's affairs.
+_FOR = defaultdict(lambda: Action.READ_JOB, {News.SEAT: Action.READ_APPLICATION})
+
+
+def members_concerned(news: News, *, company_id: UUID, job_id: UUID) -> QuerySet[Membership]:
+    """Return the members who may see what the news are about."""
+    team = members_allowed(_FOR[news], company_id=company_id, job_id=job_id)
+    return team.filter(user__is_active=True)
+
+
+def read_tellings(job: Job, news: News) -> list[tuple[Membership, Telling]]:
+    """Return how each member who may see it is told news about a job, in two queries."""
     chosen = dict(JobFollower.objects.filter(job_id=job.id).values_list("user_id", "telling"))
-    team = Membership.objects.filter(company_id=job.company_id, user__is_active=True)
+    team = members_concerned(news, company_id=job.company_id, job_id=job.id)
     return [
         (member, Telling(chosen.get(member.user_id, member.telling)))
         for member in team.order_by("id")
@@ -78,7 +90,8 @@ def tell(job: Job, news: News, application_ids: Collection[UUID]) -> int:
     once, notifications to those who have switched them on and want to be told at all. What is
     overdue also goes to members who want alerts. Part of the caller's transaction.
     """
-    team = read_tellings(job)
+    team = read_tellings(job, news)
+    deciders = _read_deciders(job) if news is News.OVERDUE else set()
     with_device = _read_users_with_device([member.user_id for member, _how in team])
     rows = ApplicationAssignee.objects.filter(application_id__in=application_ids)
     assignees = dict(rows.values_list("application_id", "user_id"))
@@ -87,7 +100,7 @@ def tell(job: Job, news: News, application_ids: Collection[UUID]) -> int:
         reviewers = [each for each in team if each[0].user_id == assignees.get(application_id)]
         for member, how in team:
             is_reviewer = not reviewers or (member, how) in reviewers
-            is_alerted = news is News.OVERDUE and _is_alerted(member, how, is_reviewer)
+            is_alerted = member.id in deciders and _is_alerted(member, how, is_reviewer)
             if is_alerted or (is_reviewer and how == Telling.AT_ONCE):
                 told[TASK][member.id].append(application_id)
             is_wanted = is_alerted or (is_reviewer and how != Telling.NEVER)
@@ -105,9 +118,13 @@ def _read_users_with_device(user_ids: Collection[UUID]) -> set[UUID | None]:
     return set(Device.objects.filter(user_id__in=user_ids).values_list("user_id", flat=True))
 
 
+def _read_deciders(job: Job) -> set[int]:
+    team = members_allowed(Action.DECIDE, company_id=job.company_id, job_id=job.id)
+    return set(team.values_list("id", flat=True))
+
+
 def _is_alerted(member: Membership, how: Telling, is_reviewer: bool) -> bool:
-    may_decide = RULES[Action.DECIDE].allows_member(Role(member.role))
-    return how != Telling.NEVER and may_decide and (is_reviewer or member.alerts)
+    return how != Telling.NEVER and (is_reviewer or member.alerts)
 
 
 def tell_member(

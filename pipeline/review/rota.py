@@ -12,35 +12,24 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count
 from django.db.models.functions import Now
 
-from jobs.models import Job, Membership, Role
+from jobs.models import Job
 from pipeline.domain.errors import AssigneeNotFound
-from pipeline.domain.permissions import RULES, Action
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import Status
 from pipeline.models import ApplicationAssignee, ReviewNotice, RotaMember
 from pipeline.review.annotations import annotated_application
 from pipeline.review.notices import note_once
-
-# Roles whose members may decide on the people whom they review.
-_DECIDE = [role for role in Role if RULES[Action.DECIDE].allows_member(role)]
-
-
-def _deciders(company_id: UUID) -> QuerySet[Membership]:
-    return Membership.objects.filter(company_id=company_id, role__in=_DECIDE)
-
-
-def read_possible_members(company_id: UUID) -> list[tuple[UUID, str]]:
-    """Return the ids and addresses of the members who may decide, in one query."""
-    team = _deciders(company_id).annotate(email=F("user__email")).order_by("email")
-    return list(team.values_list("user_id", "email"))
+from pipeline.selectors.members import members_allowed
 
 
 @transaction.atomic
 def set_members(*, job_id: UUID, company_id: UUID, user_ids: Collection[UUID]) -> None:
-    """Let these members of the company review a job in turn. Raises AssigneeNotFound."""
-    if _deciders(company_id).filter(user_id__in=user_ids).count() != len(set(user_ids)):
+    """Let these members, who may decide there, review a job in turn. Raises AssigneeNotFound."""
+    deciders = members_allowed(Action.DECIDE, company_id=company_id, job_id=job_id)
+    if deciders.filter(user_id__in=user_ids).count() != len(set(user_ids)):
         raise AssigneeNotFound
     rota = RotaMember.objects.filter(job_id=job_id)
     rota.exclude(user_id__in=user_ids).delete()
@@ -64,7 +53,7 @@ def assign_in_turn(job: Job, application_id: UUID, since: datetime) -> UUID | No
             is_there = application.status == Status.ACTIVE and application.status_since == since
             if not is_there or not note_once([(application_id, since)], ReviewNotice.Kind.ROTA):
                 return None
-            chosen = _next_member(job.company_id, turns)
+            chosen = _next_member(job, turns)
             if chosen is None:
                 return None
             _, is_new = ApplicationAssignee.objects.get_or_create(
@@ -76,13 +65,14 @@ def assign_in_turn(job: Job, application_id: UUID, since: datetime) -> UUID | No
             return chosen
 
 
-def _next_member(company_id: UUID, turns: dict[UUID, datetime | None]) -> UUID | None:
+def _next_member(job: Job, turns: dict[UUID, datetime | None]) -> UUID | None:
     """Return whose turn it is; None if everyone is away, has left or may not decide any more."""
-    team = _deciders(company_id).filter(user_id__in=turns, user__is_active=True)
+    team = members_allowed(Action.DECIDE, company_id=job.company_id, job_id=job.id)
+    team = team.filter(user_id__in=turns, user__is_active=True)
     team = team.exclude(away_until__gte=datetime.now(UTC).date())
     present = list(team.order_by("id").values_list("user_id", flat=True))
     held = ApplicationAssignee.objects.filter(
-        job__company_id=company_id, user_id__in=present, application__status=Status.ACTIVE
+        job__company_id=job.company_id, user_id__in=present, application__status=Status.ACTIVE
     )
     counted = held.values_list("user_id").annotate(n=Count("application_id"))
     reviews = dict(counted)

@@ -202,13 +202,14 @@ class ApplicationFacts(NamedTuple):
     is_test: bool = False  # of a sandbox
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
+    status: str = ""
 
 
 APPLICATION_FACTS = PreparedStatement(
     f"""
 SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email,
        reference.external_id, reference.metadata, job.is_test,
-       posting.review_target_seconds, {REVIEW_HOURS}
+       posting.review_target_seconds, {REVIEW_HOURS}, own.status
 FROM pipeline_application own
 JOIN jobs_job job ON job.id = own.job_id
 JOIN jobs_jobposting posting ON posting.job_id = own.job_id

@@ -131,15 +131,18 @@ SELECT job.id, posting.title, job.waitlist_count - job.unverified_count,
             ELSE greatest(0, job.capacity - job.active_count - job.pending_count) END
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.company_id = %(company)s AND job.status = 'OPEN'
+  AND (%(among)s::uuid[] IS NULL OR job.id = ANY(%(among)s::uuid[]))
 ORDER BY job.id DESC LIMIT %(most)s
 """,
     OpenJob,
 )
 
 
-def read_newest_open_jobs(company_id: UUID, *, limit: int) -> list[OpenJob]:
-    """Return a company's newest open jobs, in one query."""
-    return _NEWEST_OPEN.all(company=company_id, most=limit)
+def read_newest_open_jobs(
+    company_id: UUID, *, among: list[UUID] | None = None, limit: int
+) -> list[OpenJob]:
+    """Return a company's newest open jobs, in one query. `among`: only these jobs."""
+    return _NEWEST_OPEN.all(company=company_id, among=among, most=limit)
 
 
 def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:

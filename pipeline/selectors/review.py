@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs.models import Membership
 from pipeline.domain.contests import CONTEST_WITHIN, CONTESTABLE, ContestReason
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.line.clock import read_company_clock
 from pipeline.models import (
@@ -28,6 +28,7 @@ from pipeline.models import (
     Event,
     PendingDecision,
 )
+from pipeline.selectors.members import members_allowed
 from pipeline.selectors.pages import Page
 from pipeline.wording.events import CONTEST_REASON_WORDS, DECISION_WORDS
 
@@ -239,14 +240,17 @@ def read_company_contests(
     *,
     state: ContestState | None = None,
     application_id: UUID | None = None,
+    among: Collection[UUID] | None = None,
     after: tuple[datetime, UUID] | None = None,
     limit: int,
 ) -> Page[Contest]:
     """Return a page of the contests of a company or of one application to it, newest first.
 
-    `after`: the time and id of the last contest of the page before.
+    `after`: the time and id of the last contest of the page before. `among`: only of these jobs.
     """
     rows = Contest.objects.filter(company_id=company_id).order_by("-asked_at", "-id")
+    if among is not None:
+        rows = rows.filter(job_id__in=among)
     if application_id:
         rows = rows.filter(application_id=application_id)
     if state is ContestState.ANSWERED:
@@ -363,7 +367,7 @@ def read_annotations(application_ids: Collection[UUID]) -> dict[UUID, Annotation
     for link in ApplicationLink.objects.filter(**condition).order_by("id"):
         found[link.application_id].links.append(link)
     for assigned in _annotation_assignees_still_members(condition).select_related("user"):
-        found[assigned.application_id].assignee = assigned.user.email
+        found[assigned.application_id].assignee = assigned.user.shown_name
         found[assigned.application_id].assignee_id = assigned.user_id
     return found
 
@@ -374,10 +378,10 @@ def read_row_annotations(application_ids: Collection[UUID]) -> dict[UUID, Annota
     found = {application_id: Annotations() for application_id in application_ids}
     for row_id, word in _read_annotation_tags(condition):
         found[row_id].tags.append(word)
-    for row_id, email in _annotation_assignees_still_members(condition).values_list(
-        "application_id", "user__email"
+    for row_id, name, email in _annotation_assignees_still_members(condition).values_list(
+        "application_id", "user__name", "user__email"
     ):
-        found[row_id].assignee = email
+        found[row_id].assignee = name or email
     return found
 
 
@@ -387,10 +391,13 @@ def _read_annotation_tags(condition: dict[str, Any]) -> Iterable[tuple[UUID, str
 
 
 def _annotation_assignees_still_members(condition: dict[str, Any]) -> QuerySet[ApplicationAssignee]:
-    """Return the assignees who are still members of the company."""
-    theirs = Membership.objects.filter(
-        user_id=OuterRef("user_id"), company_id=OuterRef("job__company_id")
+    """Return the assignees who may still see the job."""
+    team = members_allowed(
+        Action.READ_JOB,
+        company_id=OuterRef("job__company_id"),
+        job_id=OuterRef(OuterRef("job_id")),
     )
+    theirs = team.filter(user_id=OuterRef("user_id"))
     return ApplicationAssignee.objects.filter(Exists(theirs), **condition)
 
 
@@ -412,9 +419,3 @@ def read_job_tags(job_id: UUID) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(_TAGS_IN_JOB, {"job": job_id, "most": MOST_TAGS_OFFERED})
         return [word for (word,) in cursor.fetchall()]
-
-
-def possible_annotation_assignees(company_id: UUID) -> list[tuple[UUID, str]]:
-    """Return the ids and addresses of a company's members, in one query."""
-    members = Membership.objects.filter(company_id=company_id).annotate(email=F("user__email"))
-    return list(members.order_by("email").values_list("user_id", "email"))

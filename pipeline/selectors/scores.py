@@ -26,10 +26,10 @@ class GivenScore:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """All marks of one reviewer for an application. Without an email, the account is deleted."""
+    """All marks of one reviewer for an application. Without a name, the account is deleted."""
 
     reviewer_id: UUID | None
-    email: str
+    name: str
     given_at: datetime
     scores: list[GivenScore]
 
@@ -94,12 +94,10 @@ def _read_cards(application_id: UUID) -> list[Scorecard]:
     rows = rows.select_related("criterion", "reviewer")
     cards: dict[UUID | None, Scorecard] = {}
     for row in rows.order_by("criterion__number", "criterion_id", "id"):
-        email = row.reviewer.email if row.reviewer else ""
-        card = cards.setdefault(
-            row.reviewer_id, Scorecard(row.reviewer_id, email, row.given_at, [])
-        )
+        name = row.reviewer.shown_name if row.reviewer else ""
+        card = cards.setdefault(row.reviewer_id, Scorecard(row.reviewer_id, name, row.given_at, []))
         card.scores.append(GivenScore(row.criterion, row.mark, row.text))
-    return sorted(cards.values(), key=lambda card: card.email)
+    return sorted(cards.values(), key=lambda card: card.name)
 
 
 def _summarise(cards: list[Scorecard]) -> list[CriterionSummary]:
@@ -130,3 +128,9 @@ def read_scores_for_people(application_ids: list[UUID]) -> dict[UUID, list[dict[
         }
         found.setdefault(row.application_id, []).append(about)
     return found
+
+
+def read_scored(application_ids: list[UUID], reviewer_id: UUID) -> set[UUID]:
+    """Return those of the applications that a reviewer has scored, in one query."""
+    theirs = Score.objects.filter(application_id__in=application_ids, reviewer_id=reviewer_id)
+    return set(theirs.values_list("application_id", flat=True))

@@ -14,9 +14,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Model, Value
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
-from jobs import time_zones
+from jobs import activity, time_zones
 from jobs.models import MAX_CAPACITY, Company, Job, JobPosting, JobStatus, Retention
 from jobs.policies import Policy
 from pipeline.domain import draw
@@ -62,6 +63,8 @@ from pipeline.services.joining import write_reference
 from pipeline.wording.english import isolated
 
 security = logging.getLogger("security")
+
+JOB_CHANGED = activity.declare("job.changed", activity.Group.RULES, _("Changed a job: %(what)s"))
 
 
 MOST_SANDBOX_JOBS = 20
@@ -231,6 +234,12 @@ class JobChanges:
     draw_at: datetime | None = None
     hiring: Mapping[str, Any] = field(default_factory=dict)
 
+    def names(self) -> list[str]:
+        """Return the names of the fields that change."""
+        given = [*self.policy, *self.posting, *self.reference, *self.hiring]
+        single = {"capacity": self.capacity, "draw_at": self.draw_at}
+        return [*given, *(name for name, value in single.items() if value is not None)]
+
 
 @line_transaction
 def update_job(
@@ -277,6 +286,13 @@ def update_job(
             **changes.posting, version=F("version") + 1, updated_at=job.now
         )
         record_change(ChangeKind.JOB_CHANGED, company_id=job.company_id, job_id=job.id)
+    activity.note(
+        JOB_CHANGED,
+        company_id=job.company_id,
+        by=actor.id,
+        job_id=job.id,
+        about={"what": ", ".join(changes.names())},
+    )
     write(job, commit=True)
 
 

@@ -11,14 +11,16 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
-from jobs import keys
+from jobs import activity, keys
 from jobs.models import ApiKey, Job, JobPosting, Scope
 from pipeline.database import instants
 from pipeline.models import ImportRun, Producer, StoredFile
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate, Tally
 from pipeline.work.catalog import COMPANY_TYPES, is_switched_off
+from pipeline.work.tasks import actor_parts
 from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
@@ -28,6 +30,10 @@ from tasks.sql.prepared import PreparedStatement, run_statements
 from tasks.stats import site_backlog
 
 security = logging.getLogger("security")
+
+EXPORT_STARTED = activity.declare(
+    "export.started", activity.Group.FILES, _("Started an export: %(what)s")
+)
 
 
 MOST_A_MINUTE = 1_000_000
@@ -65,6 +71,7 @@ def create_limited_key(
     per_minute: int | None = None,
     key_id: UUID | None = None,
     expires_in_days: int | None = None,
+    by: UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key of a company with limits. See `create_api_key` and `limit_key`."""
     row, key = keys.create(
@@ -73,6 +80,7 @@ def create_limited_key(
         scopes=scopes,
         key_id=key_id,
         expires_in_days=expires_in_days,
+        by=by,
     )
     limit_key(key_id=row.id, types=types, per_minute=per_minute)
     return row, key
@@ -254,6 +262,8 @@ def start_tasks(
         if request.key.endswith(".export"):
             ids = {"company": str(company_id), "task": str(made.id)}
             security.info("export.started", extra=ids | {"what": request.key})
+            by = actor_parts(producer)[1]
+            activity.note(EXPORT_STARTED, company_id=company_id, by=by, about={"what": request.key})
     return enqueued
 
 

@@ -186,7 +186,7 @@ def actor_names(actors: Iterable[str]) -> dict[str, str]:
 
     names = {
         "key": _read_names(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
-        "member": _read_names(User, "email", "{}", task_actor_ids("member")),
+        "member": _read_member_names(task_actor_ids("member")),
         "schedule": _read_names(Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")),
     }
     return {
@@ -195,8 +195,12 @@ def actor_names(actors: Iterable[str]) -> dict[str, str]:
     }
 
 
+def _read_member_names(ids: list[UUID]) -> dict[UUID | None, str]:
+    return {each.id: each.shown_name for each in User.objects.filter(id__in=ids)} if ids else {}
+
+
 def _read_names(
-    model: type[ApiKey] | type[User] | type[Schedule], column: str, words: str, ids: list[UUID]
+    model: type[ApiKey] | type[Schedule], column: str, words: str, ids: list[UUID]
 ) -> dict[UUID | None, str]:
     if not ids:
         return {}

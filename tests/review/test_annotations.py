@@ -12,6 +12,7 @@ import pytest
 from applicants.models import Applicant
 from jobs.models import Company, Membership, Role
 from pipeline.domain.errors import ApplicationNotFound, AssigneeNotFound, TooManyAnnotations
+from pipeline.domain.permissions import Action
 from pipeline.models import (
     Application,
     ApplicationAssignee,
@@ -22,7 +23,8 @@ from pipeline.models import (
 from pipeline.privacy import my_data
 from pipeline.privacy.erase import erase_person
 from pipeline.review import annotations as write
-from pipeline.selectors.review import possible_annotation_assignees, read_annotations, read_job_tags
+from pipeline.selectors.members import read_choices
+from pipeline.selectors.review import read_annotations, read_job_tags
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.together import kinds, together
@@ -59,7 +61,9 @@ def test_all_of_it_is_read_again(application: Application, company: Company) -> 
     assert (kept.tags, kept.assignee) == (["night shift"], member.email)
     assert [(link.label, link.url) for link in kept.links] == [("CV", "https://example.org/cv")]
     assert read_job_tags(application.job_id) == ["night shift"]
-    assert (member.id, member.email) in possible_annotation_assignees(company.id)
+    assert (member.id, member.email) in read_choices(
+        Action.READ_JOB, company_id=company.id, job_id=application.job_id
+    )
 
 
 def test_each_kind_has_a_limit_that_counts_at_the_same_moment(

@@ -73,7 +73,7 @@ def test_nobody_sees_the_others_marks_before_their_own_are_given(
     after = read_scorecards(application, bo.id)
 
     assert (before.is_hidden, before.reviewers, before.cards, before.summary) == (True, 1, [], [])
-    assert [card.email for card in after.cards] == ["ana@example.org", "bo@example.org"]
+    assert [card.name for card in after.cards] == ["ana@example.org", "bo@example.org"]
     assert [(row.average, row.counts) for row in after.summary] == [
         (3.0, [0, 1, 0, 1]),
         (2.0, [1, 0, 1, 0]),
@@ -90,7 +90,7 @@ def test_a_program_sees_how_many_gave_marks_and_after_the_decision_all(
     after = read_scorecards(fresh(application), None)
 
     assert (before.is_hidden, before.reviewers, before.cards) == (True, 1, [])
-    assert [card.email for card in after.cards] == ["ana@example.org"]
+    assert [card.name for card in after.cards] == ["ana@example.org"]
 
 
 def test_marks_can_be_changed_until_the_decision(application: Application, ana: User) -> None:

@@ -59,9 +59,12 @@ OF_COMPANY: dict[str, Any] = {
         Q(device__applicant__applications__job__company=acme)
         | Q(device__user__memberships__company=acme)
     ),
+    "jobs.Activity": lambda acme: Q(company=acme),
     "jobs.ApiKey": lambda acme: Q(company=acme),
     "jobs.Company": lambda acme: Q(id=acme.id),
+    "jobs.Invitation": lambda acme: Q(company=acme),
     "jobs.Job": lambda acme: Q(company=acme),
+    "jobs.JobMember": lambda acme: Q(job__company=acme),
     "jobs.JobPosting": lambda acme: Q(job__company=acme),
     "jobs.Membership": lambda acme: Q(company=acme),
     "jobs.Retention": lambda acme: Q(job__company=acme),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from uuid import UUID
 
 from allauth.mfa import app_settings
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client
 
-from jobs.models import Company, Membership, Role, User
+from jobs.models import Company, JobMember, JobRole, Membership, Role, User
 from tests.support import factories
 
 PASSWORD = "correct horse"
@@ -22,6 +23,14 @@ def member_of(company: Company, role: Role = Role.OWNER, **fields: Any) -> User:
     """
     user = factories.UserFactory.create(**{"password": None} | fields)
     Membership.objects.create(company=company, user=user, role=role)
+    return user
+
+
+def job_member_of(company: Company, job_id: UUID, role: JobRole, **fields: Any) -> User:
+    """Return the account of a new member who has this role on this job, and nothing else."""
+    user = factories.UserFactory.create(**{"password": None} | fields)
+    member = Membership.objects.create(company=company, user=user)
+    JobMember.objects.create(membership=member, job_id=job_id, role=role)
     return user
 
 

@@ -115,6 +115,7 @@ class ApiKeys(Endpoint):
             name=given["name"],
             scopes=scopes,
             expires_in_days=given["expires_in_days"],
+            by=caller.actor_id,
         )
         where = {"Location": f"{request.path}/{row.id}"}
         return Response({**api_key_out(row), "key": key}, status=201, headers=where)
@@ -142,7 +143,7 @@ class RevokeApiKey(Endpoint):
 
 def _revoke(request: Request, key_id: UUID) -> ApiKey:
     caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
-    return keys.revoke(company_id=caller.company_id, key_id=key_id)
+    return keys.revoke(company_id=caller.company_id, key_id=key_id, by=caller.actor_id)
 
 
 # Endpoints for the log of a key's requests.

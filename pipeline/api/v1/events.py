@@ -143,7 +143,7 @@ class TimelineOfApplication(Endpoint):
     @describes(
         "get_timeline_of_application",
         Tag.APPLICATIONS,
-        Action.READ_APPLICATION,
+        Action.READ_HISTORY,
         PageOf[ToldEventOut],
         parameters=PAGED,
         refuses=(LOG_ARCHIVED,),
@@ -151,7 +151,7 @@ class TimelineOfApplication(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application's events, oldest first, each with a sentence that explains it."""
         caller = caller_of(request)
-        visible_application(caller, application_id)
+        visible_application(caller, application_id, Action.READ_HISTORY)
         page = read_application_events(
             application_id,
             after_seq=page_cursor_seq(request),

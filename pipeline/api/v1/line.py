@@ -181,11 +181,11 @@ class LinePipeline(Endpoint):
     """`/jobs/{id}/pipeline`"""
 
     @describes(
-        "get_pipeline", Tag.LINE, Action.READ_COMPANY, PipelineOut, tagged=True, parameters=(LIMIT,)
+        "get_pipeline", Tag.LINE, Action.READ_JOB, PipelineOut, tagged=True, parameters=(LIMIT,)
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return everyone with a seat and the front of the waitlist. `/queue` has the rest."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         whole = read_pipeline(job_id, limit=page_limit(request))
         payload = {
             "job": job_out(whole.job),
@@ -203,14 +203,14 @@ class LineQueue(Endpoint):
     @describes(
         "get_queue",
         Tag.LINE,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         PageOf[ApplicationOut],
         tagged=True,
         parameters=(*PAGED, describe_fields(ApplicationOut)),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = read_queue(job_id, after=after, limit=page_limit(request))
         return answer_read(request, _waitlist_page(page), _etag(facts, page.rows))
@@ -222,7 +222,7 @@ class LineEvents(Endpoint):
     @describes(
         "list_job_events",
         Tag.LINE,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         PageOf[EventOut],
         tagged=True,
         parameters=(
@@ -237,7 +237,7 @@ class LineEvents(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; optionally of one application or event."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         after, limit = page_cursor_seq(request), page_limit(request)
         event = parameters.choice(request, "event", EventType)
         of = request.query_params.get("application")
@@ -262,7 +262,7 @@ class LineReplay(Endpoint):
     @describes(
         "replay_job",
         Tag.LINE,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         LineOut,
         tagged=True,
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ, REPLAY_LIMIT, CURSOR),
@@ -275,7 +275,7 @@ class LineReplay(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event, or by default after the last event."""
-        caller, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        caller, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         as_of = parameters.moment(request, "as_of", "asOf")
         seq = parameters.integer(request, "seq")
         if as_of and seq is not None:

@@ -108,7 +108,7 @@ class JobReports(Endpoint):
     @describes(
         "list_reports",
         Tag.LINE,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         PageOf[WeeklyReportOut],
         tagged=True,
         parameters=PAGED,
@@ -117,7 +117,7 @@ class JobReports(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's weekly reports, newest week first."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        own_job(caller_of(request), job_id, Action.READ_JOB)
         place = page_cursor_place(request, str)
         before = _parse_week(place[0]) if place else None
         if place and before is None:
@@ -132,10 +132,10 @@ class OneJobReport(Endpoint):
 
     renderer_classes = (NumberJSONRenderer,)
 
-    @describes("get_report", Tag.LINE, Action.READ_COMPANY, WeeklyReportOut, tagged=True)
+    @describes("get_report", Tag.LINE, Action.READ_JOB, WeeklyReportOut, tagged=True)
     def get(self, request: Request, job_id: UUID, week: str) -> Response:
         """Return a job's report for the week that begins on a Monday."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        own_job(caller_of(request), job_id, Action.READ_JOB)
         monday = _parse_week(week)
         if monday is None or monday.weekday():
             raise NotFound

@@ -23,7 +23,12 @@ from pipeline.figures.review_pace import read_review_pace
 from pipeline.form.versions import questions_of
 from pipeline.models import PlannedSeats
 from pipeline.pages import draws
-from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.pages.access import (
+    current_applicant,
+    current_memberships,
+    public_job,
+    sees_own_job,
+)
 from pipeline.pages.answer_forms import add_questions
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import find_live, my_latest_name
@@ -174,9 +179,8 @@ def _page_context(
 
 
 def _visitor_rights(request: HttpRequest, job: Job) -> tuple[bool, bool]:
-    """Return whether the visitor is a member of a company, and of this job's company."""
-    companies = {member.company_id for member in current_memberships(request)}
-    return bool(companies), job.company_id in companies
+    """Return whether the visitor is a member of a company, and may see this job's line."""
+    return bool(current_memberships(request)), sees_own_job(request, job)
 
 
 def _news_text(job: Job) -> str:

@@ -20,7 +20,7 @@ from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.review import annotations as write
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.review import possible_annotation_assignees
+from pipeline.selectors.members import read_choices
 
 LARGEST_ID = 2**63 - 1
 
@@ -164,7 +164,7 @@ def annotate_application(request: HttpRequest, application_id: UUID) -> HttpResp
         job, application = read_job(seen.application.job_id), seen.application
         context: dict[str, Any] = {"seen": seen, "application": application, "job": job}
         context |= {"form": form, "mentioned": form.cleaned_data.get("mention", [])}
-        context["members"] = possible_annotation_assignees(job.company_id)
+        context["members"] = read_choices(Action.READ_JOB, company_id=job.company_id, job_id=job.id)
         return render(request, "company/note.html", context | {"tab": "board"}, status=422)
     for errors in form.errors.values():
         messages.error(request, f"Nothing was saved. {errors[0]}")

@@ -32,13 +32,13 @@ from pipeline.pages.live_page import FRESH_ID, live_page
 from pipeline.selectors.applications import SeenApplication, find_position, read_application
 from pipeline.selectors.emails import ShownEmail, emails_cache_tag, read_newest_emails
 from pipeline.selectors.jobs import read_job
+from pipeline.selectors.members import read_choices
 from pipeline.selectors.pages import Page
 from pipeline.selectors.review import (
     Annotations,
     ShownContest,
     find_neighbours,
     find_pending_decision,
-    possible_annotation_assignees,
     read_annotations,
     read_job_tags,
     shown_contests,
@@ -62,7 +62,10 @@ VIEWED = {"pages", "picture"}
 @for_members()
 def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show one application; the page keeps itself up to date."""
-    return _show(request, *received_application(request, application_id))
+    member, seen = received_application(request, application_id)
+    if not member.may(Action.READ_JOB):
+        return _show_to_interviewer(request, member, seen)
+    return _show(request, member, seen)
 
 
 @for_members(Action.DECIDE)
@@ -130,6 +133,26 @@ def _show(
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}-{attachments_cache_tag(files)}",
         jobs=[job.id],
     )
+
+
+def _show_to_interviewer(
+    request: HttpRequest, member: Member, seen: SeenApplication
+) -> HttpResponse:
+    """Show what an interviewer scores: answers, files and their own marks."""
+    application_id = seen.application.id
+    job, files = read_job(seen.application.job_id), read_attachments(application_id)
+    scores = read_scorecards(seen.application, member.user.id)
+    answered = further_question.read_context(member, seen, files)
+    context = {
+        "member": member,
+        "seen": seen,
+        "application": seen.application,
+        "job": job,
+        **score_context(member, scores, is_open=find_pending_decision(application_id) is None),
+        **answered,
+        **_read_files(request, files, answered["replaced"]),
+    }
+    return render(request, "company/interview.html", context)
 
 
 def _read_decision(
@@ -218,7 +241,9 @@ def _context(
         "may_answer": member.may(Action.ANSWER_CONTEST),
         "kept": kept,
         "may_annotate": may_annotate,
-        "members": possible_annotation_assignees(job.company_id) if may_annotate else [],
+        "members": read_choices(Action.READ_JOB, company_id=job.company_id, job_id=job.id)
+        if may_annotate
+        else [],
         "known_tags": read_job_tags(job.id) if may_annotate else [],
         "note_form": NoteForm(auto_id="new-%s"),  # the decision has a note, too
         "emails": emails,

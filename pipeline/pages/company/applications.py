@@ -32,6 +32,7 @@ from pipeline.files.exports import (
     formatted_csv_lines,
     formatted_name,
     formatted_pieces,
+    note_export,
 )
 from pipeline.form.answers import read_latest
 from pipeline.line import removed_logs
@@ -50,10 +51,10 @@ from pipeline.review.decisions import MOST_PEOPLE
 from pipeline.selectors import job_applications
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace
+from pipeline.selectors.members import read_choices
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import NamePlace
 from pipeline.selectors.review import (
-    possible_annotation_assignees,
     read_job_tags,
     read_row_annotations,
 )
@@ -79,6 +80,7 @@ def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     if chosen.filters.source:  # only the log knows it
         removed_logs.refuse_known(job)
     if request.GET.get("format") == "csv":
+        note_export(job, by=member.user.id, what="applications")
         return _csv_answer(job, chosen)
     place: Any = None
     if chosen.given.get("q"):
@@ -102,7 +104,7 @@ def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
         "tags": read_job_tags(job.id),
-        "members": possible_annotation_assignees(job.company_id),
+        "members": read_choices(Action.READ_JOB, company_id=job.company_id, job_id=job.id),
         "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,

@@ -19,7 +19,7 @@ from pipeline.form import answers
 from pipeline.line.removed_logs import removal_time
 from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company import decisions
+from pipeline.pages.company import decisions, single_jobs
 from pipeline.pages.company.consequences import describe_added_seat, describe_promotion
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.live_page import live_page
@@ -65,9 +65,12 @@ TOLD = {
 def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's line; the page keeps itself up to date.
 
-    `?place=` opens the page of the waitlist that begins with that position.
+    `?place=` opens the page of the waitlist that begins with that position. An interviewer sees
+    the people in seats alone.
     """
-    member, job = own_job(request, job_id)
+    member, job = own_job(request, job_id, Action.READ_APPLICATION)
+    if not member.may(Action.READ_JOB):
+        return single_jobs.show_seats(request, job, member)
     wanted = request.GET.get("place", "")
     if wanted.isdecimal() and len(wanted) < 10:
         start = find_place(job_id, min(int(wanted), job.people_waiting))

@@ -75,18 +75,24 @@ class ContestAnswerForm(PlainForm):
         return next(each for each, reasons in REASONS_OF.items() if reason in reasons)
 
 
-@for_members()
+@for_members(Action.READ_JOBS)
 def index(request: HttpRequest) -> HttpResponse:
     """List the requests to look again, newest first; with a filter, only some of them."""
-    member = require_permission(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_JOBS)
     asked = request.GET.get("state", "")
     state = ContestState(asked) if asked in list(ContestState) else None
     after: Any = page_urls.read_place(request, "after", datetime, UUID)
-    page = read_company_contests(member.company.id, state=state, after=after, limit=SHOWN)
+    page = read_company_contests(
+        member.company.id,
+        state=state,
+        among=member.jobs_allowing(Action.READ_JOB),
+        after=after,
+        limit=SHOWN,
+    )
     now, last = read_company_clock(member.company.id).now, page.rows[-1] if page.rows else None
     context = {
         "member": member,
-        "may_answer": member.may(Action.ANSWER_CONTEST),
+        "may_answer": member.may_somewhere(Action.ANSWER_CONTEST),
         "contests": [ShownContest.of_contest(row, now) for row in page.rows],
         "state": asked if state else "",
         "states": STATE_WORDS.items(),

@@ -118,7 +118,7 @@ class HiringForm(PositionsForm):
 def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's positions and dates, and for owners a form to change them."""
     changes = request.method == "POST"
-    member, job = own_job(request, job_id, Action.CHANGE_RULES if changes else Action.READ_COMPANY)
+    member, job = own_job(request, job_id, Action.CHANGE_RULES if changes else Action.READ_JOB)
     if changes and UNDO in request.POST:
         _undo(request, job, member.actor)
         return redirect("job_hiring", job_id=job.id)

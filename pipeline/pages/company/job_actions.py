@@ -255,7 +255,7 @@ class PlannedSeatsForm(PlainForm):
 def show_planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's plans, and for owners a form that adds one."""
     adds = request.method == "POST"
-    action = Action.CHANGE_RULES if adds else Action.READ_COMPANY
+    action = Action.CHANGE_RULES if adds else Action.READ_JOB
     member, job = own_job(request, job_id, action)
     initial = {"once": uuid7(), "zone": timezone.get_current_timezone_name()}
     form = PlannedSeatsForm(request.POST if adds else None, initial=initial)

@@ -32,7 +32,7 @@ from pipeline.pages.access import (
     own_job,
     require_permission,
 )
-from pipeline.pages.company import contests, forms, job_templates, rule_groups
+from pipeline.pages.company import contests, forms, job_templates, rule_groups, single_jobs
 from pipeline.pages.company.rule_groups import build_rule_groups
 from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
@@ -56,10 +56,15 @@ FIRST_JOB = (
 )
 
 
-@for_members()
+@for_members(Action.READ_JOBS)
 def index(request: HttpRequest) -> HttpResponse:
-    """List the company's jobs, newest first; the page keeps itself up to date."""
-    member = require_permission(current_member(request), Action.READ_COMPANY)
+    """List the company's jobs, newest first; the page keeps itself up to date.
+
+    For a member with single jobs, only these.
+    """
+    member = require_permission(current_member(request), Action.READ_JOBS)
+    if not member.may(Action.READ_COMPANY):
+        return single_jobs.index(request, member)
     status = request.GET.get("status", "")
     status = status if status in JobStatus.values else ""
     search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]

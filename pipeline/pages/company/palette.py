@@ -51,11 +51,11 @@ class Found(NamedTuple):
 
 
 @require_safe
-@for_members()
+@for_members(Action.READ_JOBS)
 @time_limited
 def search(request: HttpRequest) -> HttpResponse:
     """List the pages, jobs and people whose names match; for `?fragment=1` only the list."""
-    member = require_permission(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_JOBS)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     company_id, wanted = member.company.id, search.lower()
     pages = [
@@ -64,10 +64,15 @@ def search(request: HttpRequest) -> HttpResponse:
         if wanted in str(place.label).lower()
     ]
     jobs = read_company_jobs(
-        company_id, status=None, search=search, after=None, limit=MOST_OF_A_KIND
+        company_id,
+        status=None,
+        search=search,
+        among=member.jobs_allowing(Action.READ_APPLICATION),
+        after=None,
+        limit=MOST_OF_A_KIND,
     ).rows
     places = [Found(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
-    if len(search) >= LEAST_LETTERS_OF_A_NAME:
+    if len(search) >= LEAST_LETTERS_OF_A_NAME and member.may(Action.READ_COMPANY):
         found = search_names(company_id, search, limit=MOST_OF_A_KIND).rows
         places += [
             Found(
@@ -85,10 +90,10 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_members()
+@for_members(Action.READ_JOBS)
 def shortcuts(request: HttpRequest) -> HttpResponse:
     """List the keyboard shortcuts, with a button that turns single-key shortcuts off."""
-    member = require_permission(current_member(request), Action.READ_COMPANY)
+    member = require_permission(current_member(request), Action.READ_JOBS)
     goes = [
         (f"g {place.key}", _("Go to: %(place)s") % {"place": place.label})
         for place in all_places(member)

@@ -40,6 +40,7 @@ from pipeline.review import rota
 from pipeline.review.scores import MOST_CRITERIA, CriterionWords, Mark, give, set_criteria
 from pipeline.review.settings import follow, set_working_hours
 from pipeline.selectors.jobs import read_job
+from pipeline.selectors.members import read_choices
 from pipeline.selectors.scores import Scorecards, read_criteria
 from pipeline.services.jobs import JobChanges, update_job
 from pipeline.wording.explanations import describe_target
@@ -212,7 +213,11 @@ def _form(member: Member, job: Job, data: Any = None) -> FollowForm:
     turns = RotaMember.objects.filter(job_id=job.id).values_list("user_id", flat=True)
     initial |= {"members": [str(each) for each in turns]}
     initial |= _target_values(job.posting.review_target_seconds)
-    return ReviewForm(data, initial=initial, team=rota.read_possible_members(job.company_id))
+    return ReviewForm(
+        data,
+        initial=initial,
+        team=read_choices(Action.DECIDE, company_id=job.company_id, job_id=job.id),
+    )
 
 
 def _render(
@@ -270,7 +275,7 @@ def working_hours(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = HoursForm(request.POST)
         if form.is_valid():
-            set_working_hours(company_id=member.company.id, hours=form.hours)
+            set_working_hours(company_id=member.company.id, hours=form.hours, by=member.user.id)
             messages.success(
                 request, _("Saved. Ages and targets of reviews count these hours now.")
             )

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from jobs import activity
 from jobs.models import Job, JobStatus, Retention
 from pipeline.domain.errors import DrawRefused, IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
@@ -215,10 +216,16 @@ def retention_form(job: Job) -> RetentionForm:
 @for_members()
 def save_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Save a job's retention, even of a closed job. Owners only."""
-    _, job = own_job(request, job_id, Action.MANAGE_TEAM)
+    member, job = own_job(request, job_id, Action.MANAGE_TEAM)
     form = RetentionForm(request.POST)
     if form.is_valid():
         retention.set_period(job_id=job.id, **form.cleaned_data)
+        activity.note(
+            retention.PERIOD_CHANGED,
+            company_id=job.company_id,
+            by=member.user.id,
+            job_id=job.id,
+        )
         messages.success(request, "Saved. The change takes effect tonight.")
     else:
         messages.error(request, f"Enter {LEAST_DAYS} to {MOST_DAYS:,} days. Nothing was changed.")

@@ -81,7 +81,7 @@ class WhatIfForm(PlainForm):
 def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the form and the job's last run; on POST, start a run in the background."""
     member, job = own_job(
-        request, job_id, Action.MANAGE_TASKS if request.method == "POST" else Action.READ_COMPANY
+        request, job_id, Action.MANAGE_TASKS if request.method == "POST" else Action.READ_JOB
     )
     task = read_last_what_if_task(job.company_id, job.id)
     form = WhatIfForm(request.POST or None)

@@ -74,7 +74,7 @@ class StaffAdapter(DefaultAccountAdapter):
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return the company's jobs, or the admin for the operator's staff without a company."""
         user = request.user
-        if isinstance(user, User) and user.is_staff and not team.read_roles(user.id):
+        if isinstance(user, User) and user.is_staff and not team.has_company(user.id):
             return resolve_url("admin:index")
         return resolve_url("company_jobs")
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
-from jobs.models import NAME_LENGTH, Role, Scope
+from jobs.models import NAME_LENGTH, JobRole, Role, Scope
 from pipeline.pages.forms import PlainForm
 from pipeline.work.catalog import catalogued_company_types
 from pipeline.work.start import MOST_A_MINUTE
@@ -47,6 +47,56 @@ class RoleForm(PlainForm):
         label="Role",
         initial=Role.RECRUITER,
     )
+
+
+class MemberRoleForm(RoleForm):
+    """Form for the role of someone who is in the team, or for none besides single jobs."""
+
+    SINGLE_JOBS = "JOBS"
+
+    role = forms.ChoiceField(
+        choices=[
+            *ROLES.items(),
+            (SINGLE_JOBS, _("Single jobs: sees only the jobs that you choose")),
+        ],
+        widget=forms.RadioSelect,
+        label=_("Role"),
+    )
+
+    def clean_role(self) -> Role | None:
+        """Return the role for the whole company; None for single jobs."""
+        given = self.cleaned_data["role"]
+        return None if given == self.SINGLE_JOBS else Role(given)
+
+
+JOB_ROLES = {
+    JobRole.INTERVIEWER: _("Interviewer: sees and scores the people in seats"),
+    JobRole.HIRING_MANAGER: _(
+        "Hiring manager: sees the whole line, also decides, answers contests and assigns"
+    ),
+}
+
+
+class JobRoleForm(PlainForm):
+    """Form for a role on one job."""
+
+    job_role = forms.ChoiceField(
+        choices=list(JOB_ROLES.items()),
+        widget=forms.RadioSelect,
+        label=_("Role on this job"),
+        initial=JobRole.INTERVIEWER,
+    )
+
+
+class AddToJobForm(JobRoleForm):
+    """Form for a person who gets a role on one job."""
+
+    email = AddressField(
+        label=_("Email address"),
+        help_text=_("A colleague, or someone new: we email them how to sign in with a code."),
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("email", "job_role")
 
 
 class AddMemberForm(RoleForm):

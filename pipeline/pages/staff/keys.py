@@ -82,7 +82,7 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
             return render(
                 request, "staff/key_revoke.html", {"row": api_key_of(owner.company.id, key_id)}
             )
-        revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id)
+        revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id, by=owner.user.id)
     except ApiKeyNotFound:
         raise Http404 from None
     messages.success(request, f"Key “{isolated(revoked.name)}” revoked.")
@@ -125,6 +125,7 @@ def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
             types=given["tasks"],
             per_minute=given["tasks_per_minute"],
             key_id=given["key_id"],
+            by=owner.user.id,
             expires_in_days=given["expires_in_days"],
         )
     except BadName as error:

@@ -20,10 +20,10 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_members()
+@for_members(Action.READ_JOBS)
 def list_rail_jobs(request: HttpRequest) -> HttpResponse:
     """List the open jobs as the rail does, for pages that have heard of a change."""
-    require_permission(current_member(request), Action.READ_COMPANY)
+    require_permission(current_member(request), Action.READ_JOBS)
     response = render(request, "components/rail_jobs.html")
     response["Cache-Control"] = "private, no-cache"
     return response

@@ -10,13 +10,21 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from applicants.mail import post_private_email
 from jobs.companies import require_second_step
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role, User
-from jobs.team import add_member, change_role, read_member, read_members, remove_member
+from jobs.team import (
+    add_member,
+    change_role,
+    read_job_roles,
+    read_member,
+    read_members,
+    remove_member,
+)
 from pipeline.attachments.uploads import used_bytes
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
@@ -26,7 +34,7 @@ from pipeline.pages.access import (
     form_member,
     require_permission,
 )
-from pipeline.pages.staff.forms import AddMemberForm, RoleForm
+from pipeline.pages.staff.forms import AddMemberForm, MemberRoleForm
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
@@ -67,7 +75,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "team": read_members(member.company.id),
-        "role_names": Role.choices,
+        "role_names": [*Role.choices, (MemberRoleForm.SINGLE_JOBS, _("Single jobs"))],
         "files_used": used,
         "files_most": most,
         "files_nearly_full": used >= NEARLY_FULL * most,
@@ -105,17 +113,21 @@ def show_member(request: HttpRequest, membership_id: int) -> HttpResponse:
             return _change_member(request, owner, colleague)
     except MemberNotFound:
         raise Http404 from None
-    return _member_page(request, owner, colleague, RoleForm(initial={"role": colleague.role}))
+    initial = {"role": colleague.role or MemberRoleForm.SINGLE_JOBS}
+    return _member_page(request, owner, colleague, MemberRoleForm(initial=initial))
 
 
 def _add_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
-    if not _may_email_member(owner):
+    if not may_email_member(owner):
         form.add_error(None, TOO_MANY_MAILS)
         return False
     given = form.cleaned_data
     try:
         added = add_member(
-            company_id=owner.company.id, email=given["email"], role=Role(given["role"])
+            company_id=owner.company.id,
+            email=given["email"],
+            role=Role(given["role"]),
+            by=owner.user.id,
         )
     except AlreadyMember:
         form.add_error("email", "This person is already in the team.")
@@ -128,7 +140,7 @@ def _add_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> boo
     return True
 
 
-def _may_email_member(owner: Member) -> bool:
+def may_email_member(owner: Member) -> bool:
     return rate_limit.count("member_mail", str(owner.company.id), MAILS).allowed
 
 
@@ -138,25 +150,29 @@ def _change_member(request: HttpRequest, owner: Member, colleague: Membership) -
     Refuses to leave the company without an owner.
     """
     if "again" in request.POST:
-        if _may_email_member(owner):
+        if may_email_member(owner):
             tell_new_member(colleague, by=owner.user)
             messages.success(request, f"We have emailed {colleague.user.email} again.")
         else:
             messages.error(request, TOO_MANY_MAILS)
         return redirect("team")
     removes = "remove" in request.POST
-    form = RoleForm(request.POST)
+    form = MemberRoleForm(request.POST)
     if not removes and not form.is_valid():
         return _member_page(request, owner, colleague, form)
     company, email = owner.company, colleague.user.email
     try:
         if removes:
-            remove_member(company_id=company.id, membership_id=colleague.id)
+            remove_member(company_id=company.id, membership_id=colleague.id, by=owner.user.id)
             messages.success(request, f"{email} removed from the team of {isolated(company.name)}.")
             return redirect("account" if colleague.user_id == owner.user.id else "team")
-        role = Role(form.cleaned_data["role"])
-        change_role(company_id=company.id, membership_id=colleague.id, role=role)
-        messages.success(request, f"{colleague.user.shown_name} is now {role.label.lower()}.")
+        role: Role | None = form.cleaned_data["role"]
+        change_role(company_id=company.id, membership_id=colleague.id, role=role, by=owner.user.id)
+        if role:
+            messages.success(request, f"{colleague.user.shown_name} is now {role.label.lower()}.")
+        else:
+            now = _("%(name)s now sees only the jobs that you choose.")
+            messages.success(request, now % {"name": colleague.user.shown_name})
         return redirect("team")
     except LastOwner:
         messages.error(request, LAST_OWNER)
@@ -172,6 +188,7 @@ def _member_page(
         "colleague": colleague,
         "is_self": colleague.user_id == owner.user.id,
         "is_last_owner": colleague.role == Role.OWNER and owners.count() == 1,
+        "job_roles": read_job_roles(colleague.id),
     }
     return render(request, "staff/member.html", context, status=422 if form.errors else 200)
 

@@ -3,7 +3,16 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from pipeline.pages.staff import account, devices, keys, settings, sign_up, system, team
+from pipeline.pages.staff import (
+    account,
+    devices,
+    job_access,
+    keys,
+    settings,
+    sign_up,
+    system,
+    team,
+)
 
 urlpatterns = [
     path("for-companies/", sign_up.show_product, name="for_companies"),
@@ -23,6 +32,12 @@ urlpatterns = [
     path("company/team/", team.index, name="team"),
     path("company/team/second-step/", team.change_second_step, name="second_step"),
     path("company/team/<int:membership_id>/", team.show_member, name="team_member"),
+    path("company/jobs/<uuid:job_id>/access/", job_access.show, name="job_access"),
+    path(
+        "company/jobs/<uuid:job_id>/access/<int:membership_id>/remove/",
+        job_access.remove,
+        name="remove_job_access",
+    ),
     path("company/keys/", keys.index, name="api_keys"),
     path("company/keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
     path("company/keys/<uuid:key_id>/requests/", keys.show_requests, name="key_requests"),

@@ -80,7 +80,7 @@ class ApplicationReceipt(Endpoint):
     @describes(
         "get_receipt",
         Tag.APPLICATIONS,
-        Action.READ_APPLICATION,
+        Action.READ_HISTORY,
         ReceiptOut,
         about="`verify_receipt.py` verifies it without the site, with the public keys at"
         " `/.well-known/next-in-line-keys.json`. For a very long log, the first receipt takes more"
@@ -90,7 +90,7 @@ class ApplicationReceipt(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a receipt of the application's place, signed and bound to the log so far."""
         caller = caller_of(request)
-        visible_application(caller, application_id)
+        visible_application(caller, application_id, Action.READ_HISTORY)
         throttles.check(request, "verify", caller.log_name)
         return Response(issue_receipt(application_id))
 
@@ -101,7 +101,7 @@ class ApplicationReceiptLog(Endpoint):
     @describes(
         "list_log_of_application",
         Tag.APPLICATIONS,
-        Action.READ_APPLICATION,
+        Action.READ_HISTORY,
         PageOf[OpaqueEventOut],
         parameters=(AFTER_SEQ, *PAGED),
         about="`event` is `LEFT` for everyone who withdrew, was decided on or closed out."
@@ -111,7 +111,7 @@ class ApplicationReceiptLog(Endpoint):
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a page of the log of the application's line, oldest first, naming nobody."""
-        facts = visible_application(caller_of(request), application_id)
+        facts = visible_application(caller_of(request), application_id, Action.READ_HISTORY)
         after, limit = page_cursor_seq(request), page_limit(request)
         upto = read_job_facts(facts.job_id).seq
         rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))

@@ -74,14 +74,14 @@ class Contests(Endpoint):
     @describes(
         "list_application_contests",
         Tag.APPLICATIONS,
-        Action.READ_APPLICATION,
+        Action.READ_HISTORY,
         PageOf[ContestOut],
         parameters=PAGED,
         tagged=True,
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the requests to look again at an application, newest first."""
-        facts = visible_application(caller_of(request), application_id)
+        facts = visible_application(caller_of(request), application_id, Action.READ_HISTORY)
         after: Any = page_cursor_place(request, datetime, UUID)
         company_id, now = facts.company_id, read_company_clock(facts.company_id).now
         page = read_company_contests(
@@ -149,18 +149,19 @@ class CompanyContests(Endpoint):
     @describes(
         "list_contests",
         Tag.APPLICATIONS,
-        Action.READ_COMPANY,
+        Action.READ_JOBS,
         PageOf[ContestOut],
         parameters=(CONTEST_STATE, *PAGED),
         tagged=True,
     )
     def get(self, request: Request) -> Response:
         """List the requests to look again at applications to the company, newest first."""
-        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        caller = authorize_company(caller_of(request), Action.READ_JOBS)
         after: Any = page_cursor_place(request, datetime, UUID)
-        now = read_company_clock(company_id).now
+        now = read_company_clock(caller.company_id).now
         page = read_company_contests(
-            company_id,
+            caller.company_id,
+            among=caller.jobs_allowing(Action.READ_JOB),
             state=parameters.choice(request, "state", ContestState),
             after=after,
             limit=page_limit(request),
@@ -319,7 +320,7 @@ class ApplicationEmails(Endpoint):
     @describes(
         "list_application_emails",
         Tag.APPLICATIONS,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         PageOf[EmailOut],
         parameters=PAGED,
         tagged=True,
@@ -329,7 +330,7 @@ class ApplicationEmails(Endpoint):
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the emails about an application and their states, newest first."""
-        received_application(caller_of(request), application_id, Action.READ_COMPANY)
+        received_application(caller_of(request), application_id, Action.READ_JOB)
         after: Any = page_cursor_place(request, datetime, UUID)
         page = read_email_page(application_id, after=after, limit=page_limit(request))
         rows = paginated(page, email_out, lambda sent: encode_cursor(sent.row.created_at, sent.id))

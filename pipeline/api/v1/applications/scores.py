@@ -103,7 +103,7 @@ class ScoresOfApplication(Endpoint):
     @describes(
         "get_scores",
         Tag.APPLICATIONS,
-        Action.READ_COMPANY,
+        Action.READ_APPLICATION,
         ScorecardsOut,
         tagged=True,
         about="Until the application has ended, a member sees the marks only after giving their"
@@ -112,7 +112,9 @@ class ScoresOfApplication(Endpoint):
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return the marks that reviewers gave, and the criteria of the job."""
-        caller, _ = received_application(caller_of(request), application_id, Action.READ_COMPANY)
+        caller, _ = received_application(
+            caller_of(request), application_id, Action.READ_APPLICATION
+        )
         return answer_read(request, _read(caller, application_id))
 
     @describes(
@@ -138,7 +140,7 @@ class ScoresOfApplication(Endpoint):
 
 def _read(caller: CompanyCaller, application_id: UUID) -> ScorecardsOut:
     row = read_application(application_id).application
-    return scorecards_out(read_scorecards(row, caller.actor_id if caller.role else None))
+    return scorecards_out(read_scorecards(row, None if caller.is_key else caller.actor_id))
 
 
 def scorecards_out(shown: Scorecards) -> ScorecardsOut:

@@ -20,7 +20,8 @@ from pipeline.api.auth import (
     authorize_company,
     authorize_person,
     caller_of,
-    can_see_applicant,
+    can_see_application,
+    on_job,
     own_application,
     own_job,
     received_application,
@@ -100,7 +101,7 @@ class JobApplicationList(Endpoint):
     @describes(
         "list_job_applications",
         Tag.APPLICATIONS,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         ApplicationsOut,
         parameters=(*OF_APPLICATIONS, *PAGED, EXPAND_LIST, describe_fields(ApplicationOut)),
         about="`position` is null here: `/queue` has the waitlist in order. A page can be"
@@ -109,7 +110,7 @@ class JobApplicationList(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, including ended ones, newest first."""
-        _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, job = own_job(caller_of(request), job_id, Action.READ_JOB)
         filters, search = _list_filters(request, job), parameters.search(request)
         limit = page_limit(request)
         order = _list_order(request)
@@ -272,12 +273,11 @@ class OneApplication(Endpoint):
         caller = caller_of(request)
         if isinstance(caller, AnonymousCaller):
             raise NotAuthenticated
-        authorize(caller, Action.READ_APPLICATION)
         seen = read_application(application_id)
-        if not can_see_applicant(
-            caller, seen.company_id, seen.application.applicant_id, is_test=seen.is_test
-        ):
+        row = seen.application
+        if not can_see_application(caller, row, seen.company_id, is_test=seen.is_test):
             raise ApplicationNotFound
+        authorize(on_job(caller, row.job_id), Action.READ_APPLICATION)
         [answer] = applications_out(
             [seen],
             private=isinstance(caller, CompanyCaller),

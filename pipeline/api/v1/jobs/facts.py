@@ -84,7 +84,7 @@ class FactsOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return how often offers, misses, decisions and overrides happened in a job's line."""
         caller, job = caller_of(request), read_job(job_id)
-        if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
+        if not can_see_job(caller, job):
             raise JobNotFound
         counts, pace = read_public_facts(job), read_review_pace(job)
         payload: FactsOut = {
@@ -116,14 +116,14 @@ class JobSummary(Endpoint):
     @describes(
         "get_summary",
         Tag.LINE,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         SummaryOut,
         tagged=True,
         refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data."""
-        caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        caller, job = own_job(caller_of(request), job_id, Action.READ_JOB)
         throttles.check(request, "replay", caller.log_name)
         with heavy_read(job.company_id, events=job.seq):
             payload = summary_out(job_id, read_totals(job_id))
@@ -163,7 +163,7 @@ class ForecastOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the forecast for a position; by default for a person who applies now."""
         caller, job = caller_of(request), read_job(job_id)
-        if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
+        if not can_see_job(caller, job):
             raise JobNotFound
         position = parameters.integer(request, "position", low=1) or job.people_waiting + 1
         is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
@@ -325,7 +325,7 @@ class IdleSeatsOfJob(Endpoint):
     @describes(
         "get_idle_seats",
         Tag.LINE,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         IdleSeatsOfJobOut,
         tagged=True,
         parameters=OF_WEEKS,
@@ -334,7 +334,7 @@ class IdleSeatsOfJob(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's seat time by week: in use, and lost by cause."""
-        caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        caller, job = own_job(caller_of(request), job_id, Action.READ_JOB)
         weeks, zone = _requested_weeks(request)
         throttles.check(request, "replay", caller.log_name)
         with heavy_read(job.company_id, events=min(job.seq, MOST_EVENTS)):

@@ -47,7 +47,7 @@ class FormOfJob(Endpoint):
     @describes(
         "get_form",
         Tag.JOBS,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         FormOut,
         parameters=(FORM_VERSION,),
         tagged=True,
@@ -55,7 +55,7 @@ class FormOfJob(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the current form of a job, or an earlier version."""
-        _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, job = own_job(caller_of(request), job_id, Action.READ_JOB)
         version = parameters.integer(request, "version", low=0, high=MOST_VERSIONS)
         number = job.form_version if version is None else version
         return answer_read(request, _form_out(job_id, number, job.form_version))

@@ -17,7 +17,7 @@ from pipeline.api.auth import (
     authorize,
     authorize_company,
     caller_of,
-    can_read_company,
+    can_read_job,
     can_see_job,
     own_job,
 )
@@ -104,20 +104,23 @@ class Jobs(Endpoint):
         after = page_cursor_id(request)
         page: Page[Job] = Page([], more=False)
         if isinstance(caller, CompanyCaller):
+            member = authorize_company(caller, Action.READ_JOBS)
             page = read_company_jobs(
-                authorize_company(caller, Action.READ_COMPANY).company_id,
+                member.company_id,
                 status=status,
                 search=search,
                 external_id=parameters.text(request, "external_id"),
                 metadata=parameters.metadata(request),
+                among=member.jobs_allowing(Action.READ_APPLICATION),
                 after=after,
                 limit=limit,
             )
         elif status in (None, JobStatus.OPEN) and not getattr(caller, "is_test", False):
             page = read_open_jobs(search=search, after=after, limit=limit)
-        forms, private = current_questions(page.rows), isinstance(caller, CompanyCaller)
+        forms = current_questions(page.rows)
 
         def shape(job: Job) -> JobOut:
+            private = can_read_job(caller, job)
             return job_out(job, private=private, questions=forms.get(job.id, ()))
 
         rows = paginated(page, shape, lambda job: encode_cursor(str(job.id)))
@@ -172,9 +175,9 @@ class OneJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job with its ETag, or 304 if the client already has it."""
         caller, job = caller_of(request), read_job(job_id)
-        if not can_see_job(caller, job.company_id, job.status, is_test=job.is_test):
+        if not can_see_job(caller, job):
             raise JobNotFound
-        if can_read_company(caller, job.company_id):
+        if can_read_job(caller, job):
             return answer_if_changed(request, job_out(job), _etag(job))
         return answer_read(request, job_out(job, private=False))
 

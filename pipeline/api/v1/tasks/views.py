@@ -14,6 +14,7 @@ from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs import activity
 from pipeline.api import parameters, throttles
 from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint, answer_page, answer_read, read_body
@@ -59,6 +60,7 @@ from pipeline.database import instants
 from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
 from pipeline.files import stored
+from pipeline.files.exports import FILE_DOWNLOADED
 from pipeline.files.imports.results import read_outcomes, read_task_progress, refusal_report
 from pipeline.files.stored import read_pieces
 from pipeline.selectors.pages import encode_cursor
@@ -539,6 +541,12 @@ class OneTaskFile(Endpoint):
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         file = stored.read(caller.company_id, file_id)
         security.info("file.downloaded", extra={"file": str(file_id)})
+        activity.note(
+            FILE_DOWNLOADED,
+            company_id=caller.company_id,
+            by=caller.actor_id,
+            job_id=file.job_id,
+        )
         return _file_answer(read_pieces(file.id), file.content_type, file.name, file.size_bytes)
 
 

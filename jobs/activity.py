@@ -1,0 +1,149 @@
+"""What a company's team did, for its owners: kinds, notes of them, and their reads.
+
+A note holds ids, codes and the company's own names (of a key, say), and of an applicant nothing but
+the id of an application, which is erased with the person. To add a kind, declare it beside the
+service that notes it:
+
+    EXPORTED = activity.declare("export.made", Group.FILES, _("Exported %(what)s"))
+    activity.note(EXPORTED, company_id=company_id, by=user_id, about={"what": "log"})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from jobs.models import Activity, ActivityGroup, ApiKey, User
+
+Group = ActivityGroup
+# The longest text that a note keeps of a name, and the place in a sentence of whom it is about.
+LONGEST_WORD, SUBJECT = 100, "whom"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Kind of act: its code, its group for filters, and a sentence with places for its values."""
+
+    code: str
+    group: ActivityGroup
+    sentence: str | Promise
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def declare(code: str, group: ActivityGroup, sentence: str | Promise) -> Kind:
+    """Declare a kind of act. The places of its sentence are `whom` and the values of its notes."""
+    assert code not in KINDS, code  # noqa: S101  a word in the code
+    KINDS[code] = kind = Kind(code, group, sentence)
+    return kind
+
+
+SIGNED_IN = declare("member.signed_in", Group.SIGN_INS, _("Signed in"))
+MEMBER_ADDED = declare("member.added", Group.TEAM, _("Added %(whom)s to the team: %(role)s"))
+MEMBER_REMOVED = declare("member.removed", Group.TEAM, _("Removed %(whom)s from the team"))
+ROLE_CHANGED = declare(
+    "role.changed", Group.TEAM, _("Changed the role of %(whom)s from %(before)s to %(role)s")
+)
+JOB_ROLE_GIVEN = declare("job_role.given", Group.TEAM, _("Gave %(whom)s a role on a job: %(role)s"))
+JOB_ROLE_TAKEN = declare("job_role.taken", Group.TEAM, _("Took the role on a job from %(whom)s"))
+LINK_MADE = declare("invitation.made", Group.TEAM, _("Made an invitation link: %(role)s"))
+LINK_WITHDRAWN = declare("invitation.withdrawn", Group.TEAM, _("Withdrew an invitation link"))
+LINK_USED = declare("invitation.used", Group.TEAM, _("Joined by an invitation link: %(role)s"))
+SECOND_STEP = declare(
+    "second_step.changed", Group.TEAM, _("Changed two-step verification to %(required)s")
+)
+KEY_MADE = declare("key.created", Group.KEYS, _("Created the API key “%(name)s”: %(scopes)s"))
+KEY_REVOKED = declare("key.revoked", Group.KEYS, _("Revoked the API key “%(name)s”"))
+UNDO_TIME = declare("undo_time.changed", Group.RULES, _("Changed the time to undo decisions"))
+
+
+def note(
+    kind: Kind,
+    *,
+    company_id: UUID,
+    by: UUID | None,
+    job_id: UUID | None = None,
+    application_id: UUID | None = None,
+    whom: UUID | None = None,
+    about: Mapping[str, object] | None = None,
+) -> None:
+    """Note an act of a member or a key, in the caller's transaction; None for the operator.
+
+    `whom`: the account that it is about. `about`: the values of the sentence, cut to LONGEST_WORD.
+    """
+    assert KINDS[kind.code] is kind  # noqa: S101  a word in the code
+    Activity.objects.create(
+        company_id=company_id,
+        kind=kind.code,
+        actor_id=by,
+        job_id=job_id,
+        application_id=application_id,
+        subject_id=whom,
+        about={name: str(text)[:LONGEST_WORD] for name, text in (about or {}).items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An act as owners read it. `actor` is empty for the operator of the site."""
+
+    row: Activity
+    actor: str
+    text: str
+
+
+def read_page(
+    company_id: UUID,
+    *,
+    actor_id: UUID | None = None,
+    group: ActivityGroup | None = None,
+    after: int | None = None,
+    limit: int,
+) -> list[Activity]:
+    """Return up to `limit` of a company's acts, newest first, after an act's id. One query."""
+    rows = Activity.objects.filter(company_id=company_id)
+    if actor_id:
+        rows = rows.filter(actor_id=actor_id)
+    if group:
+        rows = rows.filter(kind__in=[each.code for each in KINDS.values() if each.group == group])
+    if after:
+        rows = rows.filter(id__lt=after)
+    return list(rows.order_by("-id")[:limit])
+
+
+def tell(rows: Collection[Activity]) -> list[Told]:
+    """Return acts with sentences and names, in two queries."""
+    ids = {each for row in rows for each in (row.actor_id, row.subject_id) if each}
+    names = _read_names(ids)
+    gone = _t("a former member")
+    return [
+        Told(
+            row,
+            names.get(row.actor_id, gone) if row.actor_id else "",
+            _sentence(row, names.get(row.subject_id, gone) if row.subject_id else gone),
+        )
+        for row in rows
+    ]
+
+
+def _read_names(ids: Collection[UUID]) -> Mapping[UUID, str]:
+    if not ids:
+        return {}
+    people = {each.id: each.shown_name for each in User.objects.filter(id__in=ids)}
+    keys = ApiKey.objects.filter(id__in=ids).values_list("id", "name")
+    return people | {id_: _t("the API key “%(name)s”") % {"name": name} for id_, name in keys}
+
+
+def _sentence(row: Activity, whom: str) -> str:
+    kind = KINDS.get(row.kind)  # null: of a later release
+    if kind is None:
+        return row.kind
+    values: dict[str, Any] = row.about | {SUBJECT: whom}
+    return str(kind.sentence) % values
