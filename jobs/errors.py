@@ -50,5 +50,13 @@ class TooManyOnJob(Exception):
     """The job has as many members of its own as it may have, or the member as many jobs."""
 
 
+class InvitationNotFound(Exception):
+    """The link does not exist, or does not work any more."""
+
+
+class TooManyInvitations(Exception):
+    """The company has as many open links as it may have."""
+
+
 class LastOwner(Exception):
     """The company would be left without an owner."""

@@ -150,9 +150,7 @@ def revoke(*, company_id: UUID, key_id: UUID, by: UUID | None = None) -> ApiKey:
     if row.revoked_at is None:
         keys_of_company.update(revoked_at=Now())
         row.refresh_from_db(fields=["revoked_at"])
-        activity.note(
-            activity.KEY_REVOKED, company_id=company_id, by=by, about={"name": row.name}
-        )
+        activity.note(activity.KEY_REVOKED, company_id=company_id, by=by, about={"name": row.name})
     security.info("key.revoked", extra={"company": str(company_id), "key": str(key_id)})
     return row
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Literal
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
@@ -49,8 +50,12 @@ FILE_DOWNLOADED = activity.declare(
 
 
 def note_export(job: Job, *, by: UUID, what: str) -> None:
-    """Note for the owners that someone downloads everyone, or the log, of a job."""
-    activity.note(EXPORTED, company_id=job.company_id, by=by, job_id=job.id, about={"what": what})
+    """Note for the owners that someone downloads everyone, or the log, of a job.
+
+    After the caller's transaction, which may only read.
+    """
+    facts: dict[str, Any] = {"company_id": job.company_id, "job_id": job.id, "by": by}
+    transaction.on_commit(partial(activity.note, EXPORTED, about={"what": what}, **facts))
 
 
 ANSWER = "answer_"

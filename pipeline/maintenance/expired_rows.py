@@ -23,6 +23,8 @@ REQUESTS_DAYS = 7
 NOTICES_DAYS = 90
 # Decisions that have taken effect, with the people they were about; the log keeps what happened.
 DECISIONS_DAYS = 30
+# What the members of companies did, for their owners.
+ACTIVITY_DAYS = 400
 # Requests for a company, since the decision or the request itself.
 COMPANY_REQUESTS_DAYS = 90
 
@@ -105,6 +107,15 @@ STATEMENTS: dict[str, tuple[str, int]] = {
             "pipeline_requestrecord",
             "id",
             f"at <= clock_timestamp() - interval '{REQUESTS_DAYS} days'",
+        ),
+        BATCH,
+    ),
+    "activity": (
+        _removal_sql(
+            "jobs_activity",
+            "id",
+            f"at <= clock_timestamp() - interval '{ACTIVITY_DAYS} days'",
+            order="ORDER BY at",
         ),
         BATCH,
     ),

@@ -72,8 +72,15 @@ SECTIONS = (
                 label=_("Team"),
                 icon="user-group",
                 about=_("Who can act for your company, and in which role."),
-                within="team_member",
+                within="team_member invitations",
                 in_sandbox=False,  # it has the members of the live company
+            ),
+            Place(
+                name="activity",
+                label=_("What the team did"),
+                icon="clipboard-document-list",
+                action=Action.MANAGE_TEAM,
+                about=_("Sign-ins, roles, keys, rules, exports and looks at files."),
             ),
             Place(
                 name="working_hours",

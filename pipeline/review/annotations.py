@@ -168,6 +168,7 @@ WITH mentions AS (
 tags AS (DELETE FROM pipeline_applicationtag WHERE application_id = ANY(%(ids)s)),
 links AS (DELETE FROM pipeline_applicationlink WHERE application_id = ANY(%(ids)s)),
 assignees AS (DELETE FROM pipeline_applicationassignee WHERE application_id = ANY(%(ids)s)),
+looks AS (UPDATE jobs_activity SET application_id = NULL WHERE application_id = ANY(%(ids)s)),
 scores AS (DELETE FROM pipeline_score WHERE application_id = ANY(%(ids)s)),
 notices AS (DELETE FROM pipeline_reviewnotice WHERE application_id = ANY(%(ids)s))
 DELETE FROM pipeline_applicationnote WHERE application_id = ANY(%(ids)s)

@@ -28,6 +28,13 @@ PRESSED = {
     "add_person": STORIES,
     **dict.fromkeys(("add_my_files", "remove_my_file"), "test_a_cv_is_added_read_and_removed"),
     "api_keys": "test_keys_are_made_and_revoked",
+    **dict.fromkeys(
+        ("job_access", "remove_job_access"), "test_a_colleague_gets_one_job_and_loses_it"
+    ),
+    **dict.fromkeys(
+        ("invitations", "withdraw_invitation", "join"), "test_a_link_is_made_used_and_withdrawn"
+    ),
+    "activity": "test_a_colleague_gets_one_job_and_loses_it",
     "apply": STORIES,
     "check_receipt": "test_a_receipt_is_checked",
     "apply_as": "test_the_steps_of_the_readme_take_three_minutes",

@@ -179,6 +179,9 @@ STAFF: dict[str, Where] = {
     "mfa_list_webauthn": _nothing,
     "mfa_add_webauthn": _nothing,
     "team": _nothing,
+    "activity": _nothing,
+    "invitations": _nothing,
+    "job_access": _job,
     "team_member": lambda world: {"membership_id": world.colleague.id},
     "api_keys": _nothing,
     "key_requests": lambda world: {"key_id": world.key.id},
@@ -197,6 +200,7 @@ ONLY_POSTED_TO = set(
     withdraw_question
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
+    remove_job_access withdraw_invitation
     """.split()
 )
 NO_PAGES = set(
@@ -214,6 +218,7 @@ ELSEWHERE = {
     **dict.fromkeys([*ENTRANCE, *IN_ACCOUNT, *AFTER_A_STEP], "test_pages_of_accounts.py"),
     **dict.fromkeys(("dev_mail", "dev_mail_html", "dev_mails", "unsubscribe"), "test_dev_mail.py"),
     "attachment": "test_attachments.py",
+    "join": "test_colleagues.py",
     "decision": "test_deciding.py",
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",

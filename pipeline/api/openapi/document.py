@@ -13,7 +13,7 @@ from uuid import UUID
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
-from jobs.models import JobStatus, Role, Scope
+from jobs.models import JobRole, JobStatus, Role, Scope
 from pipeline.api.openapi import (
     form_fields as form_fields,  # importing it registers the fields
 )
@@ -143,6 +143,12 @@ _MEMBERS = {
 }
 
 
+_ON_JOB = {
+    JobRole.INTERVIEWER: "an interviewer of the job, for people in seats",
+    JobRole.HIRING_MANAGER: "a hiring manager of the job",
+}
+
+
 def action_security(action: Action) -> list[dict[str, list[str]]]:
     """Return the accepted credentials. An empty entry means that none is needed."""
     rule = RULES[action]
@@ -174,6 +180,8 @@ def describe_security(action: Action) -> str:
             else f"The company, with a key of scope {_describe_scopes(rule.scope)}"
         )
     session = f"{_MEMBERS[rule.role]} session"
+    if rule.job_role:
+        session += f" or that of {_ON_JOB[rule.job_role]}"
     if rule.scope is None:
         return f"The company, with {session}; not with a key"
     company = f"company, with a key of scope {_describe_scopes(rule.scope)} or {session}"

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
-from jobs.models import NAME_LENGTH, JobRole, Role, Scope
+from jobs.models import NAME_LENGTH, Invitation, JobRole, Role, Scope
 from pipeline.pages.forms import PlainForm
 from pipeline.work.catalog import catalogued_company_types
 from pipeline.work.start import MOST_A_MINUTE
@@ -97,6 +97,35 @@ class AddToJobForm(JobRoleForm):
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     field_order = ("email", "job_role")
+
+
+class LinkForm(PlainForm):
+    """Form for an invitation link: when it ends, and after how many uses."""
+
+    days = forms.TypedChoiceField(
+        choices=[(1, _("In a day")), (7, _("In a week")), (30, _("In 30 days"))],
+        coerce=int,
+        initial=7,
+        label=_("Ends"),
+    )
+    uses = forms.IntegerField(
+        min_value=1,
+        max_value=Invitation.MOST_USES,
+        initial=1,
+        label=_("People who can use it"),
+    )
+
+
+class TeamLinkForm(RoleForm, LinkForm):
+    """Form for a link to a role in the company."""
+
+    field_order = ("role", "days", "uses")
+
+
+class JobLinkForm(JobRoleForm, LinkForm):
+    """Form for a link to a role on one job."""
+
+    field_order = ("job_role", "days", "uses")
 
 
 class AddMemberForm(RoleForm):

@@ -145,6 +145,25 @@ class WorkEmailForm(PlainForm):
         return email
 
 
+class OwnEmailForm(PlainForm):
+    """Form for the visitor's own address."""
+
+    email = AddressField(
+        label=_("Your email address"), widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+
+    def clean_email(self) -> str:
+        """Return the address."""
+        email: str = self.cleaned_data["email"]
+        return email
+
+
+class JoinForm(SignInEmailForm, OwnEmailForm):
+    """Form for the address of someone who joins a team by a link; a code is sent to it."""
+
+    kind = "staff_code_mail"
+
+
 class SignUpForm(SignInEmailForm, WorkEmailForm):
     """Form for a new company and the address of its owner, to which a code is sent."""
 

@@ -5,7 +5,9 @@ from django.views.generic import RedirectView
 
 from pipeline.pages.staff import (
     account,
+    activity,
     devices,
+    invitations,
     job_access,
     keys,
     settings,
@@ -31,6 +33,14 @@ urlpatterns = [
     path("account/", include("allauth.urls")),
     path("company/team/", team.index, name="team"),
     path("company/team/second-step/", team.change_second_step, name="second_step"),
+    path("company/team/links/", invitations.index, name="invitations"),
+    path(
+        "company/team/links/<uuid:invitation_id>/withdraw/",
+        invitations.withdraw,
+        name="withdraw_invitation",
+    ),
+    path("join/<str:token>/", invitations.join, name="join"),
+    path("company/activity/", activity.index, name="activity"),
     path("company/team/<int:membership_id>/", team.show_member, name="team_member"),
     path("company/jobs/<uuid:job_id>/access/", job_access.show, name="job_access"),
     path(
