@@ -225,11 +225,15 @@ class Hub:
                 over = []  # unknown: check later
             for watcher in over:
                 watcher.close_stream()
-                if len(self._ended) >= MOST_ENDED:
-                    self._ended.clear()
-                self._ended.add(watcher.token.text)
+                if watcher.token.member_id:
+                    self._note_ended(watcher.token.text)
             await asyncio.sleep(SESSION_SECONDS)
         self._checking = None
+
+    def _note_ended(self, text: str) -> None:
+        if len(self._ended) >= MOST_ENDED:
+            self._ended.clear()
+        self._ended.add(text)
 
     async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
         async for notification in session.notifies():

@@ -12,8 +12,11 @@ import pytest
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 
+from jobs.models import JobMember, JobRole, Membership
 from pipeline.live import stream_tokens
-from pipeline.live.hub import MOST_PER_TOKEN
+from pipeline.live.hub import MOST_PER_TOKEN, SESSION_SECONDS
+from tests.support import factories
+from tests.support.accounts import job_member_of, member_of
 from tests.support.server import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -98,3 +101,33 @@ def test_a_token_is_good_for_its_own_session_and_until_it_ends(site: str) -> Non
     again = opened(site, token, mine.session_key or "")
     assert again.status == 200
     assert events_until_the_end(again) <= {b"check"}
+
+
+@pytest.mark.parametrize("role", [JobRole.HIRING_MANAGER, JobRole.INTERVIEWER, None])
+def test_a_members_stream_ends_when_they_may_no_longer_see_the_line(
+    site: str, role: JobRole | None
+) -> None:
+    company = factories.company()
+    job, session = factories.job(company_id=company.id), SessionStore()
+    session["anything"] = "1"
+    session.save()
+    user = job_member_of(company, job, JobRole.HIRING_MANAGER)
+    key = session.session_key or ""
+    token = stream_tokens.issue([job], key, user.id)
+    stream = opened(site, token, key)
+    assert stream.status == 200
+    other = opened(site, stream_tokens.issue([job], key, member_of(company).id), key)
+
+    if role is None:
+        Membership.objects.filter(user=user).delete()
+    else:
+        JobMember.objects.filter(membership__user=user).update(role=role)
+
+    if role is JobRole.HIRING_MANAGER:
+        time.sleep(SESSION_SECONDS + 2)
+        assert opened(site, token, key).status == 200
+    else:
+        assert events_until_the_end(stream) <= {b"check", b"change"}
+        assert opened(site, token, key).status == 204
+    assert other.status == 200
+    assert not other.isclosed()

@@ -10,7 +10,7 @@ from django.db.models import Model, Q
 from uuid_utils.compat import uuid7
 
 from applicants import codes, tokens
-from jobs import keys
+from jobs import invitations, keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.attachments import uploads
 from pipeline.domain.states import Outcome
@@ -242,6 +242,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         **dict.fromkeys(("attachment_id", "upload_id"), attachment),
         **_webhook(acme),
         **PLAIN,
+        "invitation_id": _invitation(home, owner),
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
@@ -309,6 +310,11 @@ def _key(acme: Company) -> Any:
         duration_ms=1,
     )
     return key
+
+
+def _invitation(home: Company, owner: Any) -> Any:
+    made, _ = invitations.create(company_id=home.id, by=owner.id, role=Role.VIEWER, days=7, uses=1)
+    return made.id
 
 
 def _file(acme: Company, job: Any) -> StoredFile:

@@ -13,12 +13,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import Resolver404, resolve
 
-from jobs.models import Company, Role
+from jobs.models import Company, JobRole, Role
+from pipeline.models import Application
 from pipeline.pages.navigation import Place
 from tests.files.imports.files import as_csv, people
 from tests.strangers.acme import furnish
 from tests.support import factories
-from tests.support.accounts import browser_of, member_of
+from tests.support.accounts import browser_of, job_member_of, member_of
 from tests.support.task_runs import run_due_tasks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.timeout(600)]
@@ -53,7 +54,7 @@ def furnished() -> Company:
     return acme
 
 
-def refused_links(client: Client, start: str) -> list[str]:
+def refused_links(client: Client, start: str, *, least: int = 40) -> list[str]:
     """Follow the links from a page, some of each kind, and return those that are refused."""
     opened: Counter[str] = Counter()
     waiting, seen, refused = [(start, "the address bar")], {start}, []
@@ -77,8 +78,20 @@ def refused_links(client: Client, start: str) -> list[str]:
         elif 300 <= answer.status_code < 400 and answer["Location"] not in seen:
             seen.add(answer["Location"])
             waiting.append((answer["Location"], address))
-    assert opened.total() > 40
+    assert opened.total() > least
     return refused
+
+
+@pytest.mark.parametrize("role", list(JobRole))
+def test_no_page_shows_a_member_of_one_job_a_link_that_is_refused(
+    role: JobRole, settings: Any, mail_at_once: None
+) -> None:
+    settings.THROTTLE_RATES = dict.fromkeys(settings.THROTTLE_RATES)
+    acme = furnished()
+    job = Application.objects.filter(job__company=acme, status="ACTIVE").earliest("id").job_id
+
+    client = browser_of(job_member_of(acme, job, role))
+    assert refused_links(client, "/company/", least=10) == []
 
 
 @pytest.mark.parametrize("role", list(Role))
