@@ -144,12 +144,11 @@ def revoke(*, company_id: UUID, key_id: UUID, by: UUID | None = None) -> ApiKey:
     Raises ApiKeyNotFound, also for another company's key.
     """
     keys_of_company = ApiKey.objects.filter(company_id=company_id, id=key_id)
-    row = keys_of_company.select_for_update(of=("self",)).first()
+    is_new = keys_of_company.filter(revoked_at=None).update(revoked_at=Now())
+    row = keys_of_company.first()
     if row is None:
         raise ApiKeyNotFound
-    if row.revoked_at is None:
-        keys_of_company.update(revoked_at=Now())
-        row.refresh_from_db(fields=["revoked_at"])
+    if is_new:
         activity.note(activity.KEY_REVOKED, company_id=company_id, by=by, about={"name": row.name})
     security.info("key.revoked", extra={"company": str(company_id), "key": str(key_id)})
     return row

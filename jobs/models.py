@@ -224,7 +224,7 @@ class ApiKey(models.Model):
     # Null: valid until it is revoked.
     expires_at = models.DateTimeField(null=True)
     # The owner who made it; null: the operator, or an account that is gone.
-    made_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    made_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"

@@ -46,7 +46,7 @@ def confirm_allauth_address(user: User, **_: Any) -> None:
         addresses[0].set_verified(commit=True)
 
 
-@receiver(auth.user_logged_in, dispatch_uid="activity.signed_in")
+@receiver(auth.user_logged_in, dispatch_uid="note_sign_in")
 def note_sign_in(user: Any, **_: Any) -> None:
     """Note a sign-in for the owners of each company that the account may act for."""
     if isinstance(user, User):

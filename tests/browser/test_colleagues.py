@@ -64,11 +64,11 @@ def test_a_link_is_made_used_and_withdrawn(
 
     owner.follow("Done")
     look_at(owner.page, "invitation-links")
-    owner.press("Withdraw: Interviewer")
+    owner.press("Withdraw Interviewer")
     shows(owner.page, "The link no longer works.")
 
 
-@pytest.mark.parametrize("size", ["wide", "narrow"])
+@pytest.mark.parametrize("size", ["desktop", "narrow"])
 def test_an_interviewer_reads_and_scores_the_people_in_seats(
     browser_page: OpenPage, site: Site, world: World, size: str
 ) -> None:

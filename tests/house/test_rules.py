@@ -26,6 +26,7 @@ SANDBOX_ROOM = {  # lock a company or its clock, never a job
     "pipeline/line/clock.py",
 }
 TEAM_ROOM = {  # lock a company, a request for one, or who is in its team, never a job
+    "jobs/invitations.py",
     "jobs/sign_up.py",
     "jobs/team.py",
     "pipeline/services/jobs.py",
