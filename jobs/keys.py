@@ -162,6 +162,13 @@ def read_page(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey
     return list(keys.order_by("-id")[:most])
 
 
+def read_made_by(company_id: UUID, user_id: UUID) -> list[ApiKey]:
+    """Return a company's keys that an account made and that still work, newest first."""
+    valid = Q(expires_at=None) | Q(expires_at__gt=Now())
+    keys = ApiKey.objects.filter(valid, company_id=company_id, made_by_id=user_id, revoked_at=None)
+    return list(keys.order_by("-id"))
+
+
 def read(company_id: UUID, key_id: UUID) -> ApiKey:
     """Return a key of a company, in one query. Raises ApiKeyNotFound."""
     key = ApiKey.objects.filter(company_id=company_id, id=key_id).first()

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from applicants.mail import post_private_email
+from jobs import keys
 from jobs.companies import require_second_step
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role, User
@@ -189,6 +190,7 @@ def _member_page(
         "is_self": colleague.user_id == owner.user.id,
         "is_last_owner": colleague.role == Role.OWNER and owners.count() == 1,
         "job_roles": read_job_roles(colleague.id),
+        "keys_made": keys.read_made_by(owner.company.id, colleague.user_id),
     }
     return render(request, "staff/member.html", context, status=422 if form.errors else 200)
 

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from jobs.models import Company, JobMember, JobPosting, JobRole, Membership, Role
+from jobs import keys
+from jobs.models import Company, JobMember, JobPosting, JobRole, Membership, Role, Scope
 from jobs.team import give_job_role
 from pipeline.domain.errors import AssigneeNotFound, MentionNotFound
 from pipeline.models import Application, ApplicationAssignee
@@ -212,3 +213,15 @@ def test_a_staff_member_is_called_by_name_where_they_act(
 
     assert "Olga Owner" in page
     assert owner.email not in page.partition("<main")[2]
+
+
+def test_whoever_removes_a_member_is_shown_the_keys_that_they_made(company: Company) -> None:
+    owner, other = member_of(company), member_of(company)
+    keys.create(company_id=company.id, name="Left behind", scopes=[Scope.READ], by=other.id)
+    keys.create(company_id=company.id, name="Of another", scopes=[Scope.READ], by=owner.id)
+    member = Membership.objects.get(user=other)
+
+    page = browser_of(owner).get(f"/company/team/{member.id}/").content.decode()
+
+    assert "Left behind" in page
+    assert "Of another" not in page
