@@ -10,9 +10,9 @@ service that notes it:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.utils.functional import Promise
@@ -142,8 +142,8 @@ def _read_names(ids: Collection[UUID]) -> Mapping[UUID, str]:
 
 
 def _sentence(row: Activity, whom: str) -> str:
-    kind = KINDS.get(row.kind)  # null: of a later release
+    kind = KINDS.get(row.kind)  # None: of a later release
     if kind is None:
         return row.kind
-    values: dict[str, Any] = row.about | {SUBJECT: whom}
-    return str(kind.sentence) % values
+    # A note of an earlier release may lack a value.
+    return str(kind.sentence) % defaultdict(str, row.about | {SUBJECT: whom})
