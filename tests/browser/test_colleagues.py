@@ -72,7 +72,7 @@ def test_a_link_is_made_used_and_withdrawn(
 def test_an_interviewer_reads_and_scores_the_people_in_seats(
     browser_page: OpenPage, site: Site, world: World, size: str
 ) -> None:
-    page = browser_page(size)
+    page = browser_page(size, dark=size == "narrow")
     interviewer = job_member_of(world.company, world.job, JobRole.INTERVIEWER)
     sign_in_staff(page.context, site.url, interviewer)
 
