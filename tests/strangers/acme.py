@@ -34,6 +34,9 @@ from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_
 from pipeline.services.joining import change_application_reference
 from pipeline.services.leaving import remove
 from pipeline.services.turns import acknowledge
+from pipeline.texts import letterheads
+from pipeline.texts.kinds import KINDS, OFFER
+from pipeline.texts.words import save_text
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
@@ -74,6 +77,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ApplicationNote": lambda acme: Q(application__job__company=acme),
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
+    "pipeline.CompanyText": lambda acme: Q(company=acme),
+    "pipeline.Letterhead": lambda acme: Q(company=acme),
+    "pipeline.DecisionText": lambda acme: Q(application__job__company=acme),
     "pipeline.Change": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
@@ -208,7 +214,9 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     tokens.issue(people[0])
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     acknowledge(application_id=first.id, actor=owner_of(first))
-    remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
+    rejected = {"outcome": Outcome.REJECTED, "actor": factories.RECRUITER}
+    remove(application_id=third.id, note="x", text=f"{MARKER} text", **rejected)
+    _own_words(acme, owner.id)
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
@@ -242,6 +250,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _own_words(acme: Company, owner: Any) -> None:
+    names = {"sender_name": f"{MARKER} sender", "legal_name": f"{MARKER} GmbH"}
+    letterheads.save(company_id=acme.id, seen=0, by=owner, **names)
+    parts = {"opening": f"{MARKER} opening"}
+    save_text(company_id=acme.id, kind=KINDS[OFFER], parts=parts, seen=0, by=owner)
 
 
 def _people() -> list[Any]:
