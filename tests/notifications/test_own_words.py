@@ -191,7 +191,7 @@ def test_own_words_cost_one_statement_and_none_costs_nothing() -> None:
 
 
 # Of the email of an offer, before there were texts.
-USUAL_STATEMENTS = 0
+USUAL_STATEMENTS = 14
 
 
 # Sentences with a decision.
