@@ -74,7 +74,7 @@ class CompanyText(models.Model):
 
 
 class DecisionText(models.Model):
-    """What a company wrote to a person with a decision, by the `seq` of its event.
+    """Text of a company to a person with a decision, by the `seq` of its event.
 
     The person reads it on their page and in the email. Kept out of the log, so that it can be
     erased.

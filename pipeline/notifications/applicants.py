@@ -43,15 +43,13 @@ from pipeline.notifications.messages import (
     compose_yes_end,
     event_email_kind,
     offers_seat,
-    put_into_own_words,
     render_email,
     render_unsubscribe_header,
 )
+from pipeline.notifications.own_words import put_into_words_of
 from pipeline.selectors.applications import count_extensions, my_current_offer, read_application
 from pipeline.texts.fields import greeted_name
-from pipeline.texts.kinds import email_text_kind
-from pipeline.texts.letterheads import letterhead_of, sign
-from pipeline.texts.words import read_parts
+from pipeline.texts.letterheads import sign
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
@@ -258,11 +256,8 @@ def _compose(reminder: str, event: Event, facts: Facts, application: Application
     message = _compose_usual(reminder, event, facts)
     if message is None:
         return None
-    company, kind = application.job.company, event_email_kind(event)
-    is_offer = offers_seat(event)
-    own_kind = email_text_kind(event, kind, is_offer=is_offer, reminder=reminder)
-    parts, letterhead = read_parts(company, own_kind), letterhead_of(company)
-    return put_into_own_words(message, parts, facts, controller=letterhead.legal_name)
+    company = application.job.company
+    return put_into_words_of(company, message, event, facts, reminder=reminder)
 
 
 def _compose_usual(reminder: str, event: Event, facts: Facts) -> Message | None:

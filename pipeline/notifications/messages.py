@@ -6,7 +6,7 @@ applicants get only emails that they may want to keep: a receipt, and the end of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.mime.text import MIMEText
@@ -32,7 +32,7 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.mail.links import LinkedOffer
-from pipeline.texts.words import OwnWords, field_values
+from pipeline.texts.words import OwnWords
 from pipeline.wording import sentences
 from pipeline.wording.english import format_time, strip_isolates, time_here_and_utc
 from pipeline.wording.sentences import Reader
@@ -159,24 +159,6 @@ class Message:
         ours, own = map(str, self.paragraphs), self.own
         parts = [self.greeting, own.opening, *ours, own.closing, own.signature, end]
         return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def put_into_own_words(
-    message: Message, parts: Mapping[str, str], facts: Facts, *, controller: str = ""
-) -> Message:
-    """Put a company's own words, with fields, around what a message says.
-
-    All that people need stays: deadline, link, why the email comes, and how to stop it.
-    """
-    deadline = facts.deadline and time_here_and_utc(facts.deadline, facts.zone)
-    values = field_values(
-        name=facts.name, job=facts.job_title, company=facts.company, deadline=deadline or ""
-    )
-    own = OwnWords.of(parts, values, controller=controller)
-    is_own = own.opening or own.closing
-    kept = tuple(each for each in message.paragraphs if not (is_own and each.is_courtesy))
-    subject = strip_isolates(own.subject) or message.subject
-    return replace(message, subject=subject, paragraphs=kept, own=own)
 
 
 def compose_event_email(event: EventForMail, facts: Facts) -> Message | None:

@@ -44,10 +44,10 @@ from pipeline.notifications.messages import (
     compose_event_email,
     compose_reminder,
     compose_yes_end,
-    put_into_own_words,
     render_html,
     rendered_calendar_entry,
 )
+from pipeline.notifications.own_words import put_into_words
 from pipeline.notifications.reviewers import news_email
 from pipeline.review.notices import News
 from pipeline.texts.fields import fill
@@ -204,7 +204,7 @@ def compose_own(kind: str, parts: Mapping[str, str], facts: Facts, controller: s
     facts = replace(facts, answer=fill(sentence, values), deadline=facts.deadline or _DEADLINE)
     message = _OF_APPLICANTS[_SAMPLES_OF_TEXTS.get(kind, "rejected")](facts)
     own = {name: text for name, text in parts.items() if name != SENTENCE.name}
-    return put_into_own_words(message, own, facts, controller=controller)
+    return put_into_words(message, own, facts, controller=controller)
 
 
 def own_facts(company: Company) -> Facts:
@@ -266,7 +266,10 @@ _OF_APPLICANTS: dict[str, Callable[[Facts], Message]] = {
         Outcome.REJECTED, EventType.CONTEST_ANSWERED, Status.INACTIVE
     ),
     "question": _sample_event(
-        EventType.QUESTION_ASKED, Status.ACTIVE, Status.ACTIVE, also={QUESTION_ID: "1"}
+        EventType.QUESTION_ASKED,
+        Status.ACTIVE,
+        Status.ACTIVE,
+        also={QUESTION_ID: "1", ANSWER_BY: logged_time(_DEADLINE)},
     ),
 }
 _SAMPLES: dict[str, Callable[[], Message]] = {

@@ -154,23 +154,20 @@ def make(
     Until then, no other decision on these people can be made here; the API can still decide.
     People for whom it is not possible, or for whom another decision is pending, are stored as
     refused. Applications of other jobs are left out. Making it again under the same id changes
-    nothing. It waits as long as its company says now: a later change of that does not move it. The
-    people read `text` as it is now, however the company's sentences change meanwhile. If
+    nothing. It waits as long as its company says now: a later change of that does not move it. If
     that is no time, a small decision has taken effect when this returns, unless the line is too
     busy: then the task follows. `close_job`: whether the job closes if this fills its last
-    position, or goes on with one more; it has to be given then. Raises JobNotFound if the id is
-    that of another job's decision, LastPosition, and PositionsFilled if more people are to be hired
-    than there are positions. Must not be called inside a transaction.
+    position, or goes on with one more; it has to be given then. `text`: what the people read, in
+    today's words. Raises JobNotFound if the id is that of another job's decision, LastPosition, and
+    PositionsFilled if more people are to be hired than there are positions. Must not be called
+    inside a transaction.
     """
     with transaction.atomic(durable=True):
         delay = timedelta(seconds=_undo_seconds(job_id, outcome))
-        given = {
+        said = {"reason": reason or "", "note": note, "text": text, "close_job": close_job}
+        given = said | {
             "job_id": job_id,
             "outcome": outcome,
-            "reason": reason or "",
-            "note": note,
-            "text": text,
-            "close_job": close_job,
             "decided_by": actor.id,
             "due_at": instants.now() + delay,
         }

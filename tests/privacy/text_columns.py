@@ -67,9 +67,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_pendingdecision.text": Personal(
         "applicant", "no: nothing is decided yet", "erased; when the decision takes effect"
     ),
-    "pipeline_decisiontext.text": Personal(
-        "applicant", "applications.timeline.what_the_company_wrote", "erased"
-    ),
+    "pipeline_decisiontext.text": Personal("applicant", "applications.timeline", "erased"),
     "pipeline_letterhead.reply_address": Personal(
         "staff", "on the page *Emails*", "until an owner changes it"
     ),

@@ -32,7 +32,6 @@ from pipeline.models import (
 from pipeline.services.contests import contest
 from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_job
 from pipeline.services.joining import change_application_reference
-from pipeline.services.leaving import remove
 from pipeline.services.turns import acknowledge
 from pipeline.texts import letterheads
 from pipeline.texts.kinds import KINDS, OFFER
@@ -42,6 +41,7 @@ from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
+from tests.support.applicants import decide
 from tests.support.factories import owner_of
 from tests.support.forms import asked, filled, question
 from tests.support.planned_seats import planned
@@ -214,15 +214,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     tokens.issue(people[0])
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     acknowledge(application_id=first.id, actor=owner_of(first))
-    rejected = {"outcome": Outcome.REJECTED, "actor": factories.RECRUITER}
-    remove(application_id=third.id, note="x", text=f"{MARKER} text", **rejected)
     _own_words(acme, owner.id)
+    decide(third, Outcome.REJECTED, note="x", text=f"{MARKER} text")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
     dead = background_tasks.dead(acme)
-    running = background_tasks.started(acme)
-    background_tasks.move(running, result={"about": MARKER})
+    background_tasks.move(running := background_tasks.started(acme), result={"about": MARKER})
     plan = schedules.create(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )

@@ -444,8 +444,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         for seen in chosen
         if possible_outcomes(seen) and seen.application.id not in notices["awaited"]
     ]
-    is_sent = "outcome" in request.POST
-    form = DecisionForm(request.POST) if is_sent else begin_form(member, request.POST)
+    form = _read_form(request, member)
     consequence = _bulk_consequence(job, able)
     is_kept = request.POST.get("promised", consequence) == consequence
     if able and form.is_valid() and is_kept:
@@ -481,6 +480,13 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     }
     status = 422 if form.errors else 200
     return render(request, "company/decide_many.html", context, status=status)
+
+
+def _read_form(request: HttpRequest, member: Member) -> DecisionForm:
+    """Return the form as it was sent; before that, with the company's sentence for its reason."""
+    if "outcome" in request.POST:
+        return DecisionForm(request.POST)
+    return begin_form(member, request.POST)
 
 
 def _bulk_consequence(job: Job, leaving: list[SeenApplication]) -> str:
