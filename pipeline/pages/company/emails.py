@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from csp.decorators import csp
@@ -39,7 +39,6 @@ from pipeline.texts.fields import UnusableText
 from pipeline.texts.kinds import (
     BY_SLUG,
     EVERY,
-    GREETING,
     KINDS,
     LANGUAGES,
     SUBJECT,
@@ -99,8 +98,7 @@ class TextForm(PlainForm):
     version = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
 
     def __init__(self, *given: Any, kind: Kind, usual: Message, **named: Any) -> None:
-        hints = {SUBJECT.name: usual.subject, GREETING.name: usual.greeting}
-        own = {part.name: _part_field(part, hints.get(part.name, "")) for part in kind.parts}
+        own = {part.name: _part_field(part, usual) for part in kind.parts}
         self.kind = kind
         super().__init__(*given, **named, own=own)
 
@@ -121,13 +119,12 @@ class TextForm(PlainForm):
         return {name: text for name, text in entered if text}
 
 
-def _part_field(part: Part, hint: str) -> forms.Field:
-    named: dict[str, Any] = {"required": False, "label": part.label, "help_text": part.help}
-    attrs = {"placeholder": hint}
+def _part_field(part: Part, usual: Message) -> forms.Field:
+    about = _("Usually: %(subject)s") % {"subject": usual.subject} if part is SUBJECT else part.help
+    named: dict[str, Any] = {"required": False, "label": part.label, "help_text": about}
     if part.is_line:
-        return NameField(max_length=part.most, widget=forms.TextInput(attrs=attrs), **named)
-    widget = forms.Textarea(attrs=attrs | {"rows": 4})
-    return LinesField(max_length=part.most, widget=widget, **named)
+        return NameField(max_length=part.most, **named)
+    return LinesField(max_length=part.most, widget=forms.Textarea(attrs={"rows": 4}), **named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +169,9 @@ class ShownText:
         return TextForm(data, initial=initial, kind=self.kind, usual=self.compose({}))
 
     def compose(self, parts: Mapping[str, str]) -> Message:
-        """Compose the email with these words."""
-        legal_name = letterhead_of(self.member.company).legal_name
-        return compose_own(self.kind.name, {**self.common, **parts}, self.facts, legal_name)
+        """Compose the email with these words, without the proof of an event: there is none."""
+        whole, legal_name = {**self.common, **parts}, letterhead_of(self.member.company).legal_name
+        return replace(compose_own(self.kind.name, whole, self.facts, legal_name), proof="")
 
 
 @require_http_methods(["GET", "POST"])
