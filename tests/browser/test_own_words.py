@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from django.core import mail
 from playwright.sync_api import Page, expect
 
 from pipeline.domain.states import Reason
@@ -14,9 +11,9 @@ from pipeline.texts.kinds import KINDS, sentence_kind
 from pipeline.texts.words import save_text
 from tests.browser.buttons import shows
 from tests.browser.helpers import sign_in_applicant, sign_in_staff
+from tests.browser.mails import code_in, last_mail
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
-from tests.support.task_runs import run_due_tasks
 
 pytestmark = pytest.mark.slow
 
@@ -29,19 +26,17 @@ def page(browser_page: OpenPage, site: Site, world: World, request: pytest.Fixtu
     return found
 
 
-def test_a_company_writes_its_own_words_and_signs_with_its_name(page: Page, world: World) -> None:
+def test_a_company_writes_its_own_words_and_signs_with_its_name(
+    page: Page, site: Site, world: World
+) -> None:
     page.goto("/company/emails/")
     page.get_by_role("link", name="Seat offered").click()
-    page.get_by_label("Opening").fill("Moin {nme}!")
-    page.get_by_role("button", name="Save").click()
-    shows(page, "{nme} is not a field here. Use {name}.")
-    expect(page.get_by_label("Opening")).to_have_value("Moin {nme}!")
     page.get_by_label("Opening").fill("Moin {name}!")
     page.get_by_role("button", name="Preview").click()
     shows(page, "Preview, not saved")
     with page.context.expect_page() as opened:
         page.get_by_role("button", name="See it as HTML").click()
-    shows(opened.value, "Moin ")
+    expect(opened.value.get_by_text("Moin ")).to_be_visible()
     opened.value.close()
     page.get_by_role("button", name="Send me a test").click()
     shows(page, "A test is on its way to")
@@ -58,10 +53,8 @@ def test_a_company_writes_its_own_words_and_signs_with_its_name(page: Page, worl
     page.get_by_label("Reply address").fill("crew@harbour.example")
     page.get_by_role("button", name="Email a code").click()
     shows(page, "We’ve emailed a code to crew@harbour.example")
-    run_due_tasks("email.private")
-    code = re.search(r"\d{8}", str(mail.outbox[-1].body))
-    assert code is not None
-    page.get_by_label("Code from the email").fill(code[0])
+    code = code_in(last_mail(site.mails, "crew@harbour.example"))
+    page.get_by_label("Code from the email").fill(code)
     page.get_by_role("button", name="Use this address").click()
     shows(page, "Answers to your emails go to crew@harbour.example now.")
     letterhead = Letterhead.objects.get(company=world.company)
