@@ -16,6 +16,7 @@ from pipeline.domain.states import Outcome, Reason
 from pipeline.models import Application, DecisionText, Email, Event
 from pipeline.notifications.applicants import Cause, recompose_email, send_email
 from pipeline.privacy.erase import erase_person
+from pipeline.privacy.my_data import collect
 from pipeline.review.decisions import TASK
 from pipeline.services.leaving import withdraw
 from pipeline.texts import letterheads
@@ -228,6 +229,19 @@ def test_a_decision_that_waits_keeps_its_sentence_however_texts_change(
     assert DecisionText.objects.get().text == "As we wrote it."
     decision.refresh_from_db()
     assert decision.text == ""
+
+
+def test_a_person_downloads_it_with_who_is_responsible(company: Company, job: UUID) -> None:
+    ana = factories.application(job, factories.applicant(name="Ana Li"))
+    decide(ana, Outcome.REJECTED, text="Sorry, {name}.")
+    by = factories.UserFactory.create().id
+    names = {"sender_name": "", "legal_name": "Harbour Works GmbH"}
+    letterheads.save(company_id=company.id, seen=0, by=by, **names)
+
+    [kept] = collect(Applicant.objects.get(applications=ana))["applications"]
+
+    assert [each["what_the_company_wrote"] for each in kept["timeline"]] == [None, "Sorry, Ana Li."]
+    assert kept["controller"] == "Harbour Works GmbH"
 
 
 def test_it_goes_with_the_person(company: Company, job: UUID, undo_seconds: int) -> None:

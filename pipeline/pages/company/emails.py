@@ -258,7 +258,7 @@ def _render(
 
     `other`: the version that someone else has saved meanwhile. Saving again replaces it.
     """
-    is_typed = form.is_bound and status == 200
+    is_tried = form.is_bound and status == 200
     version = other.version if other else form["version"].value()
     kind, labels = text.kind, {part.name: part.label for part in text.kind.parts}
     context = {
@@ -268,9 +268,9 @@ def _render(
         "version": version or 0,
         "parts": [form[part.name] for part in kind.parts],
         "fields": [f"{{{name}}}" for name in kind.fields],
-        "message": text.compose(form.parts if is_typed or other else text.saved),
+        "message": text.compose(form.parts if is_tried or other else text.saved),
         "is_own": bool(text.saved),
-        "is_typed": is_typed,
+        "is_typed": is_tried and form.parts != text.saved,
         "may_edit": text.member.may(Action.EDIT_TEXTS),
         "versions": [
             (row, [(labels[name], words) for name, words in row.parts.items()])

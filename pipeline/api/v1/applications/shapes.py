@@ -168,8 +168,16 @@ class DecisionIn(Shape):
         },
         "dependentSchemas": {
             "close_job": {"properties": {"outcome": {"const": Outcome.HIRED.value}}},
-            "text": {"properties": {"outcome": {"enum": [*WITH_TEXT]}}},
         },
+        "allOf": [
+            {
+                "if": {
+                    "required": ["text"],
+                    "properties": {"text": {"type": "string", "minLength": 1}},
+                },
+                "then": {"properties": {"outcome": {"enum": [*WITH_TEXT]}}},
+            }
+        ],
     }
 
     outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
@@ -191,7 +199,7 @@ class DecisionIn(Shape):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Separate the code (for the log) from the text (for the note)."""
-        if "text" in attrs and attrs["outcome"] not in WITH_TEXT:
+        if attrs.get("text") and attrs["outcome"] not in WITH_TEXT:
             _refuse("text", "Send it only with the outcome REMOVED or REJECTED.", "invalid")
         if "close_job" in attrs and attrs["outcome"] != Outcome.HIRED:
             _refuse("close_job", "Send it only with the outcome HIRED.", "invalid")
