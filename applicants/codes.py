@@ -39,6 +39,8 @@ WINDOW = timedelta(hours=1)
 # Most expired rows that sending a code deletes.
 CLEARED_AT_ONCE = 20
 
+# The page on which people who sign in enter a code.
+CODE_PAGE = "/code/"
 SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
 IGNORE = "If this wasn’t you, ignore this email. Nobody can act for you without the code."
@@ -98,13 +100,14 @@ def send(
     subject: str = SUBJECT,
     about: str = SIGNING_IN,
     if_not_you: str = IGNORE,
+    page: str = CODE_PAGE,
 ) -> None:
     """Send a new code to a normalised address; it replaces the requester's previous code.
 
     Nothing is looked up about the address, so a caller cannot learn whether it is in use. At most
     MOST_CODES are sent to it within WINDOW, but each network can always get OWN_CODES. Further ones
-    are silently dropped. In the email, `subject` and `about` say what the code is for, and
-    `if_not_you` what to do if the reader did not request it.
+    are silently dropped. In the email, `subject` and `about` say what the code is for, `if_not_you`
+    what to do if the reader did not request it, and `page` where to enter it.
     """
     code = generate()
     address = _hash("address", email)
@@ -129,7 +132,7 @@ def send(
             mail.post_private_email(
                 to=email,
                 subject=subject,
-                text=email_text(code, about, if_not_you),
+                text=email_text(code, about, if_not_you, page),
                 lifetime=LIFETIME,
             )
             security.info("code.sent")
@@ -141,13 +144,13 @@ def send(
         over.filter(request__in=some).delete()
 
 
-def email_text(code: str, about: str, if_not_you: str) -> str:
+def email_text(code: str, about: str, if_not_you: str, page: str = CODE_PAGE) -> str:
     """Write the email with a code: first the code, then what it is for."""
     return (
         f"{code}\n\n"
         f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
         " once. Enter it in the browser where you asked for it:\n"
-        f"{settings.SITE_URL}/code/\n\n"
+        f"{settings.SITE_URL}{page}\n\n"
         f"{about}\n\n"
         f"{if_not_you}\n"
     )

@@ -46,16 +46,23 @@ class Refused(Exception):
 
 
 def post_private_email(
-    *, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETIME
+    *,
+    to: str,
+    subject: str,
+    text: str,
+    lifetime: timedelta = USUAL_LIFETIME,
+    **more: str,
 ) -> None:
     """Send a private email once the current transaction commits, or at once if there is none.
 
-    It never waits for the mail server. The email is not sent once its lifetime is over.
+    It never waits for the mail server. The email is not sent once its lifetime is over. `more` may
+    have `html`, `sender` (its From) and `reply_to`.
     """
     if settings.EMAIL_BACKEND == NOWHERE:
         logger.warning("An email was dropped: EMAIL_URL is not set")
         return
-    sealed = _cipher().encrypt(json.dumps([to, subject, text]).encode())
+    whole = [to, subject, text, more] if more else [to, subject, text]
+    sealed = _cipher().encrypt(json.dumps(whole).encode())
     with transaction.atomic(savepoint=False):
         row = PrivateEmail.objects.create(
             sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
@@ -72,12 +79,17 @@ def send_private_email(email_id: UUID) -> str:
     if row is None:
         return "expired"  # or sent by an attempt that then died
     try:
-        to, subject, text = json.loads(_cipher().decrypt(bytes(row.sealed)))
+        to, subject, text, *more = json.loads(_cipher().decrypt(bytes(row.sealed)))
     except InvalidToken:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
+    about: dict[str, str] = more[0] if more else {}
+    html = about.get("html", "")
+    message = compose(to=to, subject=subject, text=text, html=html, email_id=row.id)
+    message.from_email = about.get("sender") or message.from_email
+    message.reply_to = [about["reply_to"]] if about.get("reply_to") else []
     try:
-        deliver(compose(to=to, subject=subject, text=text, email_id=row.id))
+        deliver(message)
     except Refused as refused:
         logger.error("A private email was refused permanently: %s", refused.code)
         row.delete()

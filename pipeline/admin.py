@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from applicants.models import Applicant
-from pipeline.models import Application, Event
+from pipeline.models import Application, CompanyText, Event, Letterhead
 from tasks import readonly_admin
 from tasks.readonly_admin import ReadonlyAdmin
 
@@ -42,3 +42,23 @@ class ApplicantAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     beginnings = ("email",)
     search_help_text = "The beginning of an address, or an id"
+
+
+@admin.register(Letterhead)
+class LetterheadAdmin(ReadonlyAdmin):
+    """Names that companies put on their emails, and where answers go."""
+
+    list_display = ("company_id", "sender_name", "legal_name", "reply_address", "changed_at")
+    ordering = ("-company_id",)
+    ids = ("company_id",)
+    search_help_text = "The id of a company"
+
+
+@admin.register(CompanyText)
+class CompanyTextAdmin(ReadonlyAdmin):
+    """Texts that companies wrote, in all kept versions."""
+
+    list_display = ("company_id", "kind", "language", "version", "changed_at", "changed_by_id")
+    ordering = ("-id",)
+    ids = ("company_id",)
+    search_help_text = "The id of a company"

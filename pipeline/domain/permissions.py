@@ -62,6 +62,8 @@ class Action(Enum):
     ANNOTATE = auto()
     SCORE = auto()
     CHANGE_REVIEW = auto()
+    EDIT_TEXTS = auto()
+    CHANGE_SENDER = auto()
     MAKE_REPORT = auto()
     MANAGE_TASKS = auto()
     MANAGE_SCHEDULES = auto()
@@ -163,6 +165,8 @@ RULES: dict[Action, Rule] = {
     Action.ANNOTATE: replace(_HIRING_MANAGER, scope=None),  # notes, tags, links, assignee
     Action.SCORE: Rule(Role.RECRUITER, JobRole.INTERVIEWER),  # a score is one person's
     Action.CHANGE_REVIEW: _RECRUITER_IN_PERSON,  # target, working hours, rota and criteria
+    Action.EDIT_TEXTS: _RECRUITER_IN_PERSON,  # of emails and decisions
+    Action.CHANGE_SENDER: _OWNER_IN_PERSON,  # whose name emails have, and where answers go
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,
     Action.MANAGE_SCHEDULES: _OWNER,

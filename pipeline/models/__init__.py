@@ -57,6 +57,13 @@ from pipeline.models.review import (
     SavedView,
     Score,
 )
+from pipeline.models.texts import (
+    SENDER_LENGTH,
+    SENTENCE_LENGTH,
+    CompanyText,
+    DecisionText,
+    Letterhead,
+)
 from pipeline.models.upkeep import (
     BY_LOT,
     MOST_TIMES,
@@ -106,6 +113,8 @@ __all__ = [
     "MOST_TIMES",
     "NOTE_LENGTH",
     "SCORE_TEXT_LENGTH",
+    "SENDER_LENGTH",
+    "SENTENCE_LENGTH",
     "TAG_LENGTH",
     "TEMPLATE_NAME_LENGTH",
     "TEXT_LENGTH",
@@ -124,10 +133,12 @@ __all__ = [
     "Change",
     "ChangeKind",
     "ClockAdvance",
+    "CompanyText",
     "Contest",
     "Criterion",
     "DecisionItem",
     "DecisionNote",
+    "DecisionText",
     "Email",
     "EmailState",
     "Event",
@@ -147,6 +158,7 @@ __all__ = [
     "JobReference",
     "JobTemplate",
     "LastWhatIf",
+    "Letterhead",
     "NameWord",
     "NoteMention",
     "PendingDecision",

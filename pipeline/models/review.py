@@ -18,6 +18,7 @@ from pipeline.domain.contests import REASONS_OF, ContestAnswer
 from pipeline.domain.contests import TEXT_LENGTH as CONTEST_TEXT_LENGTH
 from pipeline.domain.states import CHOSEN_REASONS, DECISIONS
 from pipeline.models.line import Application
+from pipeline.models.texts import SENTENCE_LENGTH
 
 TEXT_LENGTH, TAG_LENGTH, URL_LENGTH, LABEL_LENGTH = 2_000, 40, 500, 100
 VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH = 60, 500
@@ -228,8 +229,8 @@ class PendingDecision(models.Model):
     """Company's decision on one or more applications to a job.
 
     Until `due_at` it can be undone, and the job's log says nothing about it. A task carries it out
-    at that time, person by person
-    (`DecisionItem`). `note` is emptied once it has reached the people's own rows.
+    at that time, person by person (`DecisionItem`). `note`, and `text` for the people to read, are
+    emptied once they have reached the people's own rows.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -237,6 +238,7 @@ class PendingDecision(models.Model):
     outcome = models.CharField(max_length=10, choices=[(each, each) for each in DECISIONS])
     reason = models.CharField(max_length=20, blank=True, choices=[(r, r) for r in CHOSEN_REASONS])
     note = models.CharField(max_length=NOTE_LENGTH, blank=True)
+    text = models.CharField(max_length=SENTENCE_LENGTH, blank=True, default="", db_default="")
     # Whether the job closes if this fills its last position, or goes on with one more; null: the
     # decision did not have to say.
     close_job = models.BooleanField(null=True)

@@ -24,7 +24,15 @@ from pipeline.database import instants
 from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
 from pipeline.figures.forecast import read_prospects
 from pipeline.mail import dev_mailbox, links
-from pipeline.models import Application, Contest, Email, EmailState, Event, FurtherQuestion
+from pipeline.models import (
+    Application,
+    Contest,
+    DecisionText,
+    Email,
+    EmailState,
+    Event,
+    FurtherQuestion,
+)
 from pipeline.notifications.devices import notify_later, text_kind, with_devices
 from pipeline.notifications.messages import (
     Facts,
@@ -34,12 +42,14 @@ from pipeline.notifications.messages import (
     compose_reminder,
     compose_yes_end,
     event_email_kind,
-    greeted_name,
     offers_seat,
     render_email,
     render_unsubscribe_header,
 )
+from pipeline.notifications.own_words import put_into_words_of
 from pipeline.selectors.applications import count_extensions, my_current_offer, read_application
+from pipeline.texts.fields import greeted_name
+from pipeline.texts.letterheads import sign
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
@@ -78,7 +88,7 @@ def send_email(cause: Cause) -> str:
         return "NONE"
     offer, deadline = _read_offer(event)
     facts = email_facts(application, offer)
-    message = _compose(cause.reminder, event, facts)
+    message = _compose(cause.reminder, event, facts, application)
     was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
     if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
@@ -91,6 +101,7 @@ def send_email(cause: Cause) -> str:
     kind = text_kind(event, cause.reminder)
     notify_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
     email = render_email(message, to=application.applicant.email, email_id=row.id)
+    sign(email, application.job.company)
     if cause.reminder:
         render_unsubscribe_header(
             email, links.unsubscribe_url("reminders", application.applicant_id)
@@ -210,17 +221,21 @@ def recompose_email(row: Email) -> Message | None:
         return None
     offer, deadline = _read_offer(event)
     facts = replace(email_facts(application, offer), deadline=deadline)
-    return _compose(reminder, event, facts)
+    return _compose(reminder, event, facts, application)
 
 
 def _read_cause(
     cause: Cause,
 ) -> tuple[Application | None, Event | None]:
-    rows = Application.objects.select_related("applicant", "job__posting", "job__company")
+    """Read an application and the event, with what the company wrote to the person with it."""
+    rows = Application.objects.select_related(
+        "applicant", "job__posting", "job__company__letterhead"
+    )
     application = with_devices(rows).filter(id=cause.application_id).first()
     if application is None:
         return None, None
     events = Event.objects.filter(job_id=application.job_id, application_id=application.id)
+    events = events.annotate(decision_text=DecisionText.of_event())
     return application, events.filter(seq=cause.seq).first()
 
 
@@ -236,7 +251,16 @@ def _read_offer(event: Event) -> tuple[links.LinkedOffer | None, datetime | None
     return None, None
 
 
-def _compose(reminder: str, event: Event, facts: Facts) -> Message | None:
+def _compose(reminder: str, event: Event, facts: Facts, application: Application) -> Message | None:
+    """Compose an email in the words that its company has for it now."""
+    message = _compose_usual(reminder, event, facts)
+    if message is None:
+        return None
+    company = application.job.company
+    return put_into_words_of(company, message, event, facts, reminder=reminder)
+
+
+def _compose_usual(reminder: str, event: Event, facts: Facts) -> Message | None:
     if reminder == YES:
         return compose_yes_end(event, facts)
     if not reminder:
@@ -245,7 +269,9 @@ def _compose(reminder: str, event: Event, facts: Facts) -> Message | None:
 
 
 def _text_of(event: Event) -> str:
-    """Return the company's text in its answer to a contest, or its further question."""
+    """Return the company's text with a decision or in its answer, or its further question."""
+    if event.event == EventType.REMOVED:
+        return getattr(event, "decision_text", None) or ""
     if event.event == EventType.QUESTION_ASKED and event.application_id:
         asked = FurtherQuestion.objects.filter(application_id=event.application_id, seq=event.seq)
         question = asked.values_list("question", flat=True).first()

@@ -6,7 +6,6 @@ applicants get only emails that they may want to keep: a receipt, and the end of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -33,26 +32,12 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.mail.links import LinkedOffer
+from pipeline.texts.words import OwnWords
 from pipeline.wording import sentences
-from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
+from pipeline.wording.english import format_time, strip_isolates, time_here_and_utc
 from pipeline.wording.sentences import Reader
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
-
-LONGEST_GREETED = 60
-# Letters with their marks, and what stands between the parts of a name: nothing that a mail program
-# makes a link of.
-_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f’'\-]|\.(?= |$)| )*")
-
-
-def greeted_name(name: str) -> str:
-    """Return a name for the greeting of an email; empty if it could be more than a name.
-
-    A company can enter any name for a person whose address it has. No email is sent to an address
-    that is not proved otherwise, so no stranger can.
-    """
-    is_name = len(name) <= LONGEST_GREETED and _NAME.fullmatch(name)
-    return isolated(name) if is_name else ""
 
 
 class EventForMail(Protocol):
@@ -74,12 +59,13 @@ class EventForMail(Protocol):
 class Facts:
     """Names, links and times for an email.
 
-    `name` is the person's own, by which the email greets them, or empty: see `greeted_name`.
+    `name` is the person's own, by which the email greets them, or empty: see
+    `pipeline.texts.fields.greeted_name`.
     `place` is the place in line now, `prospect` says how long they will probably wait, `draw_at` is
     the time of a draw by lot that is still to come, `deadline` is the one that an email about a
     current offer names, `extensions` is how often it was extended, `answer` is what the company
-    wrote about a request to look again, and `passes_left` is how many turns the person can still
-    pass.
+    wrote about a request to look again or with a decision, and `passes_left` is how many turns the
+    person can still pass.
     """
 
     job_title: str
@@ -101,11 +87,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Paragraph of an email. A link is on a separate line; in HTML, one can be a button."""
+    """Paragraph of an email. A link is on a separate line; in HTML, one can be a button.
+
+    A company's own opening or closing takes the place of one that `is_courtesy`.
+    """
 
     text: str
     link: str = ""
     label: str = ""
+    is_courtesy: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.link}" if self.link else self.text
@@ -123,7 +113,8 @@ class CalendarNote:
 class Message:
     """An email without its address.
 
-    `about` names the job and its company, `proof` is the number and the hash of the event.
+    `about` names the job and its company, `proof` is the number and the hash of the event. `own`
+    are the company's words around ours.
     """
 
     subject: str
@@ -132,6 +123,7 @@ class Message:
     name: str = ""
     about: str = ""
     proof: str = ""
+    own: OwnWords = OwnWords()  # noqa: RUF009  frozen
 
     @property
     def main_step(self) -> Paragraph | None:
@@ -145,7 +137,15 @@ class Message:
     @property
     def greeting(self) -> str:
         """Return the first line."""
+        if self.own.greeting:
+            return self.own.greeting
         return _("Hello %(name)s,") % {"name": self.name} if self.name else _("Hello,")
+
+    @property
+    def controller_line(self) -> str:
+        """Say who is responsible for the data; empty while the company has not said so."""
+        name = self.own.controller
+        return _("Responsible for your data: %(name)s") % {"name": name} if name else ""
 
     @property
     def proof_line(self) -> str:
@@ -155,8 +155,10 @@ class Message:
     @property
     def text(self) -> str:
         """Return the plain text."""
-        end = "\n".join(filter(None, [self.about, self.proof_line]))
-        return "\n\n".join(filter(None, [self.greeting, *map(str, self.paragraphs), end])) + "\n"
+        end = "\n".join(filter(None, [self.about, self.controller_line, self.proof_line]))
+        ours, own = map(str, self.paragraphs), self.own
+        parts = [self.greeting, own.opening, *ours, own.closing, own.signature, end]
+        return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def compose_event_email(event: EventForMail, facts: Facts) -> Message | None:
@@ -247,7 +249,7 @@ def _compose_applied(event: EventForMail, facts: Facts) -> Message:
         subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
         return _compose_sentence(event, facts, subject, follow, _put_forward_paragraph(facts))
     subject = f"You have applied for “{facts.job_title}” at {facts.company}"
-    thanks = Paragraph(_("Thank you for applying."))
+    thanks = Paragraph(_("Thank you for applying."), is_courtesy=True)
     return _compose_sentence(event, facts, subject, *_place_paragraphs(facts), thanks, follow)
 
 
@@ -337,7 +339,12 @@ def _notice_composer(
     def compose_notice_message(event: EventForMail, facts: Facts) -> Message:
         names = {"job": facts.job_title, "company": facts.company}
         closing = [
-            Paragraph(str(text).format(**names), getattr(facts, link) if link else "", label)
+            Paragraph(
+                str(text).format(**names),
+                getattr(facts, link) if link else "",
+                label,
+                is_courtesy=text in COURTESIES,
+            )
             for text, link, label in after
         ]
         return _compose_sentence(event, facts, subject.format(**names), *closing)
@@ -351,11 +358,15 @@ _TRACK = "See your place, or withdraw:"
 
 def _compose_answer(event: EventForMail, facts: Facts) -> Message:
     subject = f"{facts.company} has looked again at your application for “{facts.job_title}”"
-    wrote = [Paragraph(f"{facts.company} wrote:\n\n{facts.answer}")] if facts.answer else []
     follow = Paragraph("See your application:", facts.application_link, "My application")
     changed = event.data.get(ANSWER) == ContestAnswer.CHANGED
     place = _place_paragraphs(facts) if changed else []
-    return _compose_sentence(event, facts, subject, *wrote, *place, follow)
+    return _compose_sentence(event, facts, subject, *_answer_paragraphs(facts), *place, follow)
+
+
+def _answer_paragraphs(facts: Facts) -> list[Paragraph]:
+    """Quote what the company wrote to this person, if anything."""
+    return [Paragraph(f"{facts.company} wrote:\n\n{facts.answer}")] if facts.answer else []
 
 
 def _compose_question(event: EventForMail, facts: Facts) -> Message:
@@ -389,9 +400,9 @@ def _compose_ending(
             days,
         )
         follow = Paragraph(again % {"days": days}, facts.application_link, "My application")
-        kind = [Paragraph(str(thanks))] if thanks else []
+        kind = [Paragraph(str(thanks), is_courtesy=True)] if thanks else []
         told = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
-        return _build(facts, named, *kind, told, follow)
+        return _build(facts, named, *kind, told, *_answer_paragraphs(facts), follow)
 
     return compose_ending_message
 
@@ -400,6 +411,7 @@ OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
 THANKS_FOR_APPLYING = gettext_lazy("Thank you for applying, and for your time.")
 THANKS_FOR_WAITING = gettext_lazy("Thank you for applying, and for waiting.")
 THANKS_FOR_ROOM = gettext_lazy("Thank you for making room for the next person.")
+COURTESIES = (THANKS_FOR_WAITING, THANKS_FOR_ROOM)
 WHAT_IS_NEXT = gettext_lazy("A person now reads your application. We email you the decision.")
 
 # The events and outcomes with an email, and the function that composes it.

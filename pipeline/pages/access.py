@@ -153,7 +153,7 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
     if not request.user.is_authenticated:
         return []
     theirs = open_memberships().filter(user=request.user)
-    whole = theirs.select_related("company", "company__sandbox", "user")
+    whole = theirs.select_related("company__letterhead", "company__sandbox", "user")
     return list(whole.order_by("company__name", "company_id"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import Any
@@ -83,10 +84,13 @@ class TimeZoneField(forms.ChoiceField):
 
 
 class PlainForm(forms.Form):
-    """Form with plain English error messages."""
+    """Form with plain English error messages. `own`: fields of this form beside its class's."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(
+        self, *given: Any, own: Mapping[str, forms.Field] | None = None, **named: Any
+    ) -> None:
         super().__init__(*given, **named)
+        self.fields.update(own or {})
         for field in self.fields.values():
             field.error_messages |= MESSAGES
             for kind, messages in FIELD_MESSAGES:

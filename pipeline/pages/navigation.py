@@ -96,6 +96,13 @@ SECTIONS = (
                 about=_("How long a decision waits, so that you can take it back."),
             ),
             Place(
+                name="company_emails",
+                label=_("Emails"),
+                icon="envelope-open",
+                about=_("Your name and your own words in emails to applicants."),
+                within="company_email email_sender",
+            ),
+            Place(
                 name="job_templates",
                 label=_("Job templates"),
                 icon="bookmark",

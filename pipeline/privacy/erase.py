@@ -37,6 +37,7 @@ from pipeline.models import (
     ChangeKind,
     Contest,
     DecisionNote,
+    DecisionText,
     ImportRefusal,
     ImportRun,
     PendingDecision,
@@ -300,9 +301,10 @@ def _remove_traces(person: Applicant) -> bool:
     theirs = Application.objects.filter(applicant=person)
     theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
     DecisionNote.objects.filter(application__applicant=person).delete()
+    DecisionText.objects.filter(application__applicant=person).delete()
     Contest.objects.filter(application__applicant=person).delete()
     about_them = PendingDecision.objects.filter(items__application__applicant=person)
-    about_them.exclude(note="").update(note="")  # on others, too: it may name the person
+    about_them.exclude(note="", text="").update(note="", text="")  # they may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()
     application_ids = list(theirs.values_list("id", flat=True))
     files = read_files_of_person(person.id, application_ids).values()

@@ -14,9 +14,10 @@ from applicants.models import Applicant, ApplicantToken
 from pipeline.attachments.reads import read_files_of_person
 from pipeline.domain.place import PUBLISHED
 from pipeline.form import answers
-from pipeline.models import Application, Attachment, Email, Event, RemovedLog
+from pipeline.models import Application, Attachment, DecisionText, Email, Event, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
+from pipeline.texts.letterheads import letterhead_of
 from pipeline.wording import sentences
 from pipeline.wording.sentences import Reader
 
@@ -24,8 +25,8 @@ from pipeline.wording.sentences import Reader
 def collect(applicant: Applicant) -> dict[str, Any]:
     """Return all data kept about a person, with explanations, in thirteen queries, without secrets.
 
-    It includes the reason code of a company's decision, and the company's notes, tags, links and
-    scores, but not the note of a decision.
+    It includes the reason code of a company's decision and what it wrote to the person, and the
+    company's notes, tags, links and scores, but not the note of a decision.
     """
     applications, uploads = _collect_applications(applicant.id)
     return {
@@ -80,6 +81,7 @@ def _describe_file(row: Attachment) -> dict[str, Any]:
 def _collect_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dict[str, Any]]]:
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))
+    events = events.annotate(company_wrote=DecisionText.of_event())
     for event in events.order_by("job_id", "seq"):
         timelines.setdefault(event.application_id, []).append(
             {
@@ -90,6 +92,7 @@ def _collect_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dic
                 "outcome": event.outcome,
                 "reason": event.data.get("reason"),
                 "what_it_means": sentences.compose(event, Reader.APPLICANT),
+                "what_the_company_wrote": event.company_wrote,
                 "hash": bytes(event.hash).hex(),
             }
         )
@@ -115,7 +118,7 @@ def _collect_applications(
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails = _collect_emails(theirs)
-    rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
+    rows = list(theirs.select_related("job__posting", "job__company__letterhead").order_by("id"))
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
@@ -127,6 +130,7 @@ def _collect_applications(
             "job": row.job.posting.title,
             "job_id": row.job_id,
             "company": row.job.company.name,
+            "controller": letterhead_of(row.job.company).legal_name or row.job.company.name,
             "name": row.name,
             "status": row.status,
             "verified": row.is_verified,

@@ -75,6 +75,7 @@ _DUE_AMONG = _DUE.format(among=" AND live.id = ANY(%(ids)s)")
 # What people and companies wrote or sent, in one statement. Returns the number of files.
 _FORGET = """
 WITH notes AS (DELETE FROM pipeline_decisionnote WHERE application_id = ANY(%(ids)s)),
+said AS (DELETE FROM pipeline_decisiontext WHERE application_id = ANY(%(ids)s)),
 contests AS (DELETE FROM pipeline_contest WHERE application_id = ANY(%(ids)s)),
 texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)

@@ -68,6 +68,7 @@ def carry_out(
                 actor=actor,
                 reason=Reason(decision.reason) if decision.reason else None,
                 note=decision.note,
+                text=decision.text,
                 request_id=item.id,
                 if_last=_if_last(decision),
             )
@@ -121,7 +122,7 @@ def finish_carrying_out(decision_id: UUID) -> None:
     states = list(decision.items.values_list("state", flat=True))
     if decision.finished_at is None and not {*OPEN} & {*states}:
         same = PendingDecision.objects.filter(id=decision_id)
-        same.update(finished_at=Now(), note="", refused=states.count(State.REFUSED))
+        same.update(finished_at=Now(), note="", text="", refused=states.count(State.REFUSED))
 
 
 # Making and undoing decisions that take effect later.
@@ -145,6 +146,7 @@ def make(
     actor: Actor,
     reason: Reason | None = None,
     note: str = "",
+    text: str = "",
     close_job: bool | None = None,
 ) -> PendingDecision:
     """Store a company's decision on some of a job's applications; a task carries it out when due.
@@ -155,18 +157,17 @@ def make(
     nothing. It waits as long as its company says now: a later change of that does not move it. If
     that is no time, a small decision has taken effect when this returns, unless the line is too
     busy: then the task follows. `close_job`: whether the job closes if this fills its last
-    position, or goes on with one more; it has to be given then. Raises JobNotFound if the id is
-    that of another job's decision, LastPosition, and PositionsFilled if more people are to be hired
-    than there are positions. Must not be called inside a transaction.
+    position, or goes on with one more; it has to be given then. `text`: what the people read, in
+    today's words. Raises JobNotFound if the id is that of another job's decision, LastPosition, and
+    PositionsFilled if more people are to be hired than there are positions. Must not be called
+    inside a transaction.
     """
     with transaction.atomic(durable=True):
         delay = timedelta(seconds=_undo_seconds(job_id, outcome))
-        given = {
+        said = {"reason": reason or "", "note": note, "text": text, "close_job": close_job}
+        given = said | {
             "job_id": job_id,
             "outcome": outcome,
-            "reason": reason or "",
-            "note": note,
-            "close_job": close_job,
             "decided_by": actor.id,
             "due_at": instants.now() + delay,
         }
@@ -261,7 +262,8 @@ def undo(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
             raise DecisionTooLate
         decisions.filter(id=decision_id, undone_by=None).update(undone_by=actor.id)
         if not decision.items.filter(state=State.DECIDING).exists():
-            decisions.filter(id=decision_id, finished_at=None).update(finished_at=Now(), note="")
+            unfinished = decisions.filter(id=decision_id, finished_at=None)
+            unfinished.update(finished_at=Now(), note="", text="")
     announce(job_id)
     return undone
 

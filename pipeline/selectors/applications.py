@@ -19,7 +19,14 @@ from pipeline.database.instants import snapshot
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import ActorKind, EventType, Status
 from pipeline.line.sql import APPLICATION, count_people_ahead
-from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
+from pipeline.models import (
+    Application,
+    ApplicationRow,
+    DecisionNote,
+    DecisionText,
+    Event,
+    Standing,
+)
 from pipeline.selectors.ageing import ReviewAge
 from pipeline.selectors.jobs import REVIEW_HOURS
 from pipeline.selectors.pages import Page
@@ -531,11 +538,15 @@ def _marked_count_statement(mark: str) -> PreparedStatement[Any]:
 
 
 class Decision(NamedTuple):
-    """A company's decision: the log holds the code of its reason, but not its note."""
+    """A company's decision: the log holds the code of its reason, but not its note and text.
+
+    The person reads the text, but not the note.
+    """
 
     outcome: str
     reason: str | None
     note: str | None
+    text: str | None
     actor_kind: str
     actor_id: UUID | None
     seq: int
@@ -547,11 +558,13 @@ def last_decisions(application_ids: Collection[UUID]) -> dict[UUID, Decision]:
     kept = DecisionNote.objects.filter(application_id__in=application_ids)
     notes = {(note.application_id, note.seq): note.text for note in kept}
     events = Event.objects.filter(application_id__in=application_ids, event=EventType.REMOVED)
+    events = events.annotate(text=DecisionText.of_event())
     return {
         event.application_id: Decision(
             outcome=str(event.outcome),
             reason=event.data.get("reason"),
             note=notes.get((event.application_id, event.seq)),
+            text=event.text,
             actor_kind=event.actor_kind,
             actor_id=event.actor_id,
             seq=event.seq,

@@ -28,8 +28,9 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import change_job_status, make_job_move, make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
-from pipeline.models import Application, Contest, DecisionNote, Event
+from pipeline.models import Application, Contest, DecisionNote, DecisionText, Event
 from pipeline.services.contests import close_answered
+from pipeline.texts.words import fill_sentence
 
 security = logging.getLogger("security")
 
@@ -62,6 +63,7 @@ def remove(
     actor: Actor,
     reason: Reason | None = None,
     note: str = "",
+    text: str = "",
     request_id: UUID | None = None,
     if_last: IfLast = IfLast.ASK,
 ) -> Application:
@@ -69,7 +71,9 @@ def remove(
 
     Once every position of the job is filled, nobody is offered a seat any more. `if_last`: what
     happens if this fills the last one.
-    `reason` is a code and goes into the log. `note` is free text, stored where it can be erased.
+    `reason` is a code and goes into the log. `note` is free text for the company, `text` for the
+    person, who reads it on their page and in the email, with its fields filled in. Both are stored
+    where they can be erased.
     `request_id` identifies the company's request: repeating it is harmless, even if the person has
     got their place back since. Raises IllegalMove
     (HIRED is possible only from ACTIVE), PositionsFilled, LastPosition if `if_last` is ASK, and
@@ -95,6 +99,9 @@ def remove(
     fill_seats(job)
     if note:
         DecisionNote.objects.create(application=application, seq=entry.seq, text=note)
+    if text:
+        filled = fill_sentence(text, job_id=job.id, name=application.name)
+        DecisionText.objects.create(application=application, seq=entry.seq, text=filled)
     write(job, commit=True)
     ids = {"company": str(job.company_id), "application": str(application.id)}
     security.info("decision.made", extra=ids | {"outcome": str(outcome)})

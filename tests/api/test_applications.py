@@ -157,7 +157,10 @@ def test_a_reasons_code_goes_into_the_log_and_its_text_beside_it(
         ({"outcome": "REMOVED", "reason": 5}, "/reason"),
         ({"outcome": "REMOVED", "reason_code": "BECAUSE"}, "/reason_code"),
         ({"outcome": "REMOVED", "note": "x" * 1_001}, "/note"),
-        ({"outcome": "REMOVED", "text": "x"}, "/text"),
+        ({"outcome": "REMOVED", "text": "x" * 1_001}, "/text"),
+        ({"outcome": "REMOVED", "text": "Dear {nme}"}, "/text"),
+        ({"outcome": "HIRED", "text": "x"}, "/text"),
+        ({"outcome": "REMOVED", "sentence": "x"}, "/sentence"),
     ],
 )
 def test_what_is_no_decision_is_refused_by_name(
@@ -167,6 +170,23 @@ def test_what_is_no_decision_is_refused_by_name(
 
     assert code_of(answer) == (400, "VALIDATION_ERROR")
     assert pointers(answer) == [pointer]
+
+
+def test_the_applicant_reads_the_text_of_a_decision_but_not_its_note(
+    acme: Caller, offered: Application
+) -> None:
+    Application.objects.filter(id=offered.id).update(name="Ana Li")
+    path = f"/applications/{offered.id}"
+    body = {"outcome": "REJECTED", "note": "Was late.", "text": "Dear {name},\nwe chose another."}
+    assert acme.post(f"{path}/remove", body).status_code == 200
+
+    expanded = {"expand": "decision"}
+    theirs = acme.get(path, expanded).json()["decision"]
+    own = signed_in(offered.applicant).get(path, expanded).json()["decision"]
+
+    text = "Dear Ana Li,\nwe chose another."
+    assert (theirs["text"], theirs["note"]) == (text, "Was late.")
+    assert (own["text"], own["note"]) == (text, None)
 
 
 def test_acknowledging_and_withdrawing_take_no_fields(offered: Application) -> None:

@@ -12,6 +12,7 @@ PASSKEYS = "test_passkeys.py"
 DEAD = "test_a_dead_letter_is_looked_into_edited_and_replayed"
 TEMPLATES = "test_a_template_is_kept_used_renamed_and_deleted"
 WEBHOOKS = "test_an_endpoint_is_added_tested_rotated_switched_and_deleted"
+OWN_WORDS = "test_a_company_writes_its_own_words_and_signs_with_its_name"
 PRESSED = {
     "account_login": STORIES,
     "account_logout": "test_staff_sign_in_by_a_code_and_sign_out",
@@ -71,6 +72,7 @@ PRESSED = {
     "saved_view": "test_a_view_is_saved",
     "decide_many": "test_several_people_are_decided_on_and_it_is_undone",
     "undo_decision": "test_decisions_are_undone_where_people_are",
+    **dict.fromkeys(("company_email", "company_email_html", "email_sender"), OWN_WORDS),
     "undo_time": "test_the_time_to_undo_is_chosen_and_a_person_gets_more_time",
     "extend_offer": "test_the_time_to_undo_is_chosen_and_a_person_gets_more_time",
     "edit_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",

@@ -117,6 +117,8 @@ COMPANY: dict[str, Where] = {
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
     "working_hours": _nothing,
     "undo_time": _nothing,
+    **dict.fromkeys(("company_emails", "email_sender"), _nothing),
+    "company_email": lambda _world: {"kind": "offer"},
     "decisions": _job,
     "extend_offer": _offered,
     "job_templates": _nothing,
@@ -197,7 +199,7 @@ ONLY_POSTED_TO = set(
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
-    withdraw_question
+    withdraw_question company_email_html
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
     remove_job_access withdraw_invitation

@@ -55,6 +55,7 @@ DECISION_ROOM = {  # lock a pending decision, an application, a rota or criteria
     "pipeline/review/rota.py",
     "pipeline/review/scores.py",
 }
+TEXT_ROOM = {"pipeline/texts/letterheads.py"}  # lock a company's letterhead, never a job
 WEBHOOK_ROOM = {  # lock a company, its endpoints and the place of a reader, never a job
     "pipeline/webhooks/endpoints.py",
     "pipeline/webhooks/deliver.py",
@@ -90,7 +91,7 @@ def test_jobs_are_locked_in_one_place() -> None:
 
     assert lockers
     lines_and_teams = LINE_ROOM | TEAM_ROOM | WORK_ROOM | FILE_ROOM | WEBHOOK_ROOM | KEY_ROOM
-    others = ATTACHMENT_ROOM | SANDBOX_ROOM | DECISION_ROOM | REMOVAL
+    others = ATTACHMENT_ROOM | SANDBOX_ROOM | DECISION_ROOM | REMOVAL | TEXT_ROOM
     assert lockers <= lines_and_teams | others
 
 

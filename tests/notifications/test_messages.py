@@ -16,10 +16,10 @@ from pipeline.notifications.messages import (
     Facts,
     compose_event_email,
     compose_reminder,
-    greeted_name,
     is_emailed,
     render_html,
 )
+from pipeline.texts.fields import greeted_name
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(

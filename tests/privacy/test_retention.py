@@ -18,7 +18,7 @@ from jobs.errors import BadRetention
 from jobs.models import Company, Retention
 from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
-from pipeline.models import Application, DecisionNote
+from pipeline.models import Application, DecisionNote, DecisionText
 from pipeline.privacy import retention
 from pipeline.privacy.retention import _separate_people
 from pipeline.services.leaving import remove
@@ -154,6 +154,8 @@ def test_a_live_application_is_kept_however_old(zelda: Applicant) -> None:
 
 def test_what_another_job_keeps_stays_and_only_that(zelda: Applicant) -> None:
     old, young = rejected(zelda), rejected(zelda, days_ago=10)
+    for row in (old, young):
+        DecisionText.objects.create(application=row, seq=2, text="Sorry.")
 
     retention.erase_batch()
 
@@ -162,6 +164,7 @@ def test_what_another_job_keeps_stays_and_only_that(zelda: Applicant) -> None:
     assert factories.fresh(old).applicant_id != zelda.id
     assert factories.fresh(young).applicant_id == zelda.id
     assert [note.application_id for note in DecisionNote.objects.all()] == [young.id]
+    assert [text.application_id for text in DecisionText.objects.all()] == [young.id]
 
 
 def test_a_person_with_a_token_in_use_stays_one(zelda: Applicant) -> None:

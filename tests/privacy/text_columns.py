@@ -64,6 +64,13 @@ PERSONAL: dict[str, Personal] = {
         "no: written by the company for itself",
         "erased; when the decision takes effect",
     ),
+    "pipeline_pendingdecision.text": Personal(
+        "applicant", "no: nothing is decided yet", "erased; when the decision takes effect"
+    ),
+    "pipeline_decisiontext.text": Personal("applicant", "applications.timeline", "erased"),
+    "pipeline_letterhead.reply_address": Personal(
+        "staff", "on the page *Emails*", "until an owner changes it"
+    ),
     "pipeline_applicationnote.text": Personal("applicant", _KEPT, "erased"),
     "pipeline_applicationtag.word": Personal("applicant", _KEPT, "erased"),
     "pipeline_applicationlink.label": Personal("applicant", _KEPT, "erased"),
@@ -148,6 +155,7 @@ OF_COMPANIES = frozenset(
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
     " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
     " pipeline_jobtemplate.title jobs_company.working_hours"
+    " pipeline_companytext.parts pipeline_letterhead.legal_name pipeline_letterhead.sender_name"
     " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
@@ -167,6 +175,7 @@ CODES = frozenset(
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
     " pipeline_formdraft.questions pipeline_formversion.questions pipeline_formrefusals.key"
     " pipeline_jobtemplate.questions pipeline_importrefusal.detail"
+    " pipeline_companytext.kind pipeline_companytext.language"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"

@@ -32,13 +32,16 @@ from pipeline.models import (
 from pipeline.services.contests import contest
 from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_job
 from pipeline.services.joining import change_application_reference
-from pipeline.services.leaving import remove
 from pipeline.services.turns import acknowledge
+from pipeline.texts import letterheads
+from pipeline.texts.kinds import KINDS, OFFER
+from pipeline.texts.words import save_text
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
+from tests.support.applicants import decide
 from tests.support.factories import owner_of
 from tests.support.forms import asked, filled, question
 from tests.support.planned_seats import planned
@@ -77,6 +80,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ApplicationNote": lambda acme: Q(application__job__company=acme),
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
+    "pipeline.CompanyText": lambda acme: Q(company=acme),
+    "pipeline.Letterhead": lambda acme: Q(company=acme),
+    "pipeline.DecisionText": lambda acme: Q(application__job__company=acme),
     "pipeline.Change": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
@@ -211,13 +217,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     tokens.issue(people[0])
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     acknowledge(application_id=first.id, actor=owner_of(first))
-    remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
+    _own_words(acme, owner.id)
+    decide(third, Outcome.REJECTED, note="x", text=f"{MARKER} text")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
     dead = background_tasks.dead(acme)
-    running = background_tasks.started(acme)
-    background_tasks.move(running, result={"about": MARKER})
+    background_tasks.move(running := background_tasks.started(acme), result={"about": MARKER})
     plan = schedules.create(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
@@ -246,6 +252,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _own_words(acme: Company, owner: Any) -> None:
+    names = {"sender_name": f"{MARKER} sender", "legal_name": f"{MARKER} GmbH"}
+    letterheads.save(company_id=acme.id, seen=0, by=owner, **names)
+    parts = {"opening": f"{MARKER} opening"}
+    save_text(company_id=acme.id, kind=KINDS[OFFER], parts=parts, seen=0, by=owner)
 
 
 def _people() -> list[Any]:

@@ -34,6 +34,8 @@ OF_TYPES = form_words.OF_TYPES | {
     "Decision.outcome": "What the company decided.",
     "Decision.reason": "The code of the reason, if one was given.",
     "Decision.seq": "The decision's event in the job's log.",
+    "DecisionIn.text": "What the applicant reads, also in the email. Not in the log.",
+    "Decision.text": "What the applicant reads; null without.",
     "DecisionIn.note": "Free text, stored beside the log, where it can be erased.",
     "DecisionIn.outcome": "What the company decides. HIRED is possible only from ACTIVE.",
     "DecisionIn.reason": "A code, kept in the log. Free text is still read as `note`.",

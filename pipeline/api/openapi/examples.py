@@ -22,6 +22,7 @@ _KNOWN: dict[str, Any] = {
     "DecisionIn.note": "The team enjoyed the talk.",
     "DecisionIn.outcome": "HIRED",
     "DecisionIn.reason": None,
+    "DecisionIn.text": None,
     "ActorKind.kind": "SYSTEM",
     "ActorRef.id": None,
     "Event.application": None,

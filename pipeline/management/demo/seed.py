@@ -58,6 +58,7 @@ from pipeline.management.demo.records import (
 )
 from pipeline.management.demo.reviews import add_reviews, tell_nobody
 from pipeline.management.demo.webhooks import PastWebhooks
+from pipeline.management.demo.words import add_words
 from pipeline.notifications import outbox, reviewers
 from pipeline.notifications.outbox import email_tasks
 from pipeline.notifications.reviewers import seat_tasks
@@ -110,6 +111,7 @@ def create_missing() -> Demo:
         reviewed = Job.objects.filter(company=company, posting__title=SHIPWRIGHT.posting.title)
         for job_id in reviewed.values_list("id", flat=True):  # none in a smaller demo
             add_reviews(company, job_id)
+        add_words(company, staff_id)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     if is_new:
         tell_nobody(company, moving)

@@ -54,6 +54,7 @@ from pipeline.services.jobs import rename
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge
+from pipeline.texts.words import read_decision_texts
 from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
@@ -89,6 +90,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
+            "company_wrote": read_decision_texts(seen.application)[-1:],
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             **answers.read_context(card, job, files),

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
@@ -46,6 +46,7 @@ from pipeline.selectors.review import (
 from pipeline.selectors.scores import read_scorecards
 from pipeline.selectors.timelines import read_application_events
 from pipeline.services.leaving import reinstate
+from pipeline.texts.words import read_decision_texts
 from pipeline.wording.english import isolated
 
 EVENTS_SHOWN = 100
@@ -76,6 +77,8 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
         return redirect("application", application_id=application_id)
     if request.method != "POST":
         return _show(request, member, seen)
+    if decisions.FILL in request.POST:
+        return _show(request, member, seen, decisions.begin_form(member, request.POST))
     form, job = DecisionForm(request.POST), read_job(seen.application.job_id)
     asked = decisions.read_decision(member, seen, job, form)
     is_kept = request.POST.get("promised", asked["promise"]) == asked["promise"]
@@ -118,7 +121,8 @@ def _show(
 
     if form:
         context = build() | {FRESH_ID: decisions.sent_id(request)}
-        return render(request, "company/application.html", context, status=422)
+        status = 422 if form.is_bound else 200
+        return render(request, "company/application.html", context, status=status)
     told = [
         (each.of.id, each.of.waiting, each.of.is_open, each.is_due) for each in notices["decisions"]
     ]
@@ -165,7 +169,8 @@ def _read_decision(
 ) -> dict[str, Any]:
     if decision or not member.may(Action.DECIDE) or not possible_outcomes(seen):
         return {}
-    asked = form or DecisionForm(initial={"reason": request.GET.get(decisions.REASON, "")})
+    reason = request.GET.get(decisions.REASON, "")
+    asked = form or decisions.begin_form(member, QueryDict(), reason)
     return decisions.read_decision(member, seen, job, asked) | {
         "comes_to_decide": request.path.endswith("/decide/")
     }
@@ -231,6 +236,7 @@ def _context(
         "application": seen.application,
         "job": job,
         "notes": DecisionNote.objects.filter(application_id=seen.application.id).order_by("seq"),
+        "decision_texts": read_decision_texts(seen.application),
         **{
             name: bool((end := getattr(seen.application, column)) and end > seen.now)
             for name, column in RUNNING.items()

@@ -53,6 +53,8 @@ from pipeline.selectors.review import (
     read_pending_decision,
     shown_pending_decisions,
 )
+from pipeline.texts.letterheads import letterhead_of
+from pipeline.texts.words import read_sentences
 from pipeline.wording.english import isolated, people, plural
 from pipeline.wording.events import DECISION_WORDS
 
@@ -266,12 +268,29 @@ def read_decision(
     holds_seat = Status(seen.application.status).holds_seat
     return {
         "form": form,
+        "has_sentences": letterhead_of(member.company).has_texts,
         "wait": consequences.describe_undo(UndoTimes.of(member.company)),
         "promise": consequence if holds_seat else Status.WAITLIST.value,
         "consequence": consequence,
         "choices": _offer_choices(member, job, possible, name, left, 1),
         "positions": _describe_positions(job, left, 1),
     }
+
+
+FILL = "fill"  # the button that puts the company's sentence into the form
+
+
+def begin_form(member: Member, data: QueryDict, reason: str = "") -> DecisionForm:
+    """Return a decision form that is not sent yet, with the company's sentence for its reason.
+
+    `data`: what was typed, if the sentence was asked for.
+    """
+    typed = {name: data.get(name, "") for name in ("reason", "note", "text") if name in data}
+    reason = typed.get("reason", reason)
+    sentence = read_sentences(member.company).get(reason, "")
+    return DecisionForm(
+        initial=typed | {"reason": reason, "text": sentence or typed.get("text", "")}
+    )
 
 
 def possible_outcomes(seen: SeenApplication) -> list[Outcome]:
@@ -371,6 +390,7 @@ def make(
         actor=member.actor,
         reason=Reason(given["reason"]) if given["reason"] else None,
         note=given["note"],
+        text=given["text"],
         close_job=given["close_job"],
     )
 
@@ -424,7 +444,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         for seen in chosen
         if possible_outcomes(seen) and seen.application.id not in notices["awaited"]
     ]
-    form = DecisionForm(request.POST if "outcome" in request.POST else None)
+    form = _read_form(request, member)
     consequence = _bulk_consequence(job, able)
     is_kept = request.POST.get("promised", consequence) == consequence
     if able and form.is_valid() and is_kept:
@@ -444,6 +464,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "job": job,
         "tab": "board",
         "form": form,
+        "has_sentences": letterhead_of(member.company).has_texts,
         "decision_id": sent_id(request),
         "chosen": able,
         "left_out": [seen for seen in chosen if seen not in able],
@@ -459,6 +480,13 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     }
     status = 422 if form.errors else 200
     return render(request, "company/decide_many.html", context, status=status)
+
+
+def _read_form(request: HttpRequest, member: Member) -> DecisionForm:
+    """Return the form as it was sent; before that, with the company's sentence for its reason."""
+    if "outcome" in request.POST:
+        return DecisionForm(request.POST)
+    return begin_form(member, request.POST)
 
 
 def _bulk_consequence(job: Job, leaving: list[SeenApplication]) -> str:

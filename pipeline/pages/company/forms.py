@@ -22,10 +22,12 @@ from jobs.models import (
 from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import quiet_hours_refusal
 from pipeline.domain.states import DECISIONS, Outcome
-from pipeline.models import NOTE_LENGTH, JobTemplate
+from pipeline.models import NOTE_LENGTH, SENTENCE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.jobs import Posting
+from pipeline.texts.fields import UnusableText
+from pipeline.texts.words import check_sentence
 from pipeline.wording.english import long_duration
 from pipeline.wording.events import reason_word_choices, reinstatement_reason_choices
 from tasks import time_zones
@@ -278,15 +280,39 @@ class DecisionForm(PlainForm):
         choices=[("", "No reason"), *reason_word_choices()],
         help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
+    text = LinesField(
+        max_length=SENTENCE_LENGTH,
+        required=False,
+        label=gettext_lazy("To the applicant"),
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy(
+            "Goes with a rejection or removal: on their page and in the email. We fill in {name},"
+            " {job} and {company}."
+        ),
+    )
     note = _note_field()
 
+    def clean_text(self) -> str:
+        """Refuse a field that cannot be filled in."""
+        text: str = self.cleaned_data["text"]
+        try:
+            check_sentence(text)
+        except UnusableText as error:
+            raise forms.ValidationError(str(error)) from None
+        return text
+
     def clean(self) -> dict[str, Any]:
-        """Separate the outcome from what follows if this fills the last position."""
+        """Separate the outcome from what follows if this fills the last position.
+
+        Nobody who is hired reads a sentence for others.
+        """
         given = super().clean() or self.cleaned_data
         answers = {HIRE_AND_CLOSE: True, HIRE_AND_GO_ON: False}
         given["close_job"] = answers.get(given.get("outcome", ""))
         if given["close_job"] is not None:
             given["outcome"] = Outcome.HIRED.value
+        if given.get("outcome") == Outcome.HIRED:
+            given["text"] = ""
         return given
 
 

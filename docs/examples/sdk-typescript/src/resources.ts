@@ -225,7 +225,7 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/withdraw`);
   }
 
-  /** Decide. Any outcome frees the seat. `reason` is a code for the log, and `note` free text beside it. */
+  /** Decide. Any outcome frees the seat. `reason` is a code for the log, `note` free text beside it, `text` what the applicant reads. */
   remove(applicationId: string, decision: models.Decision, options: Repeatable = {}): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/remove`, { json: decision, ...options });
   }

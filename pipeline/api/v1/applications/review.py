@@ -226,6 +226,7 @@ class RemovalDecision(Endpoint):
             actor=caller.actor,
             reason=given["reason"],
             note=given["note"],
+            text=given.get("text", ""),
             request_id=idempotent_row_id(request),
             if_last=IfLast.of(close_job=closes),
         )

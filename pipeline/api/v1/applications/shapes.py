@@ -43,7 +43,7 @@ from pipeline.domain.states import (
 from pipeline.form.answers import Filled, HasForm, LatestAnswers, fill, read_latest
 from pipeline.form.questions import AnswersRefused
 from pipeline.form.versions import MOST_VERSIONS
-from pipeline.models import NOTE_LENGTH, Application, GivenAnswers
+from pipeline.models import NOTE_LENGTH, SENTENCE_LENGTH, Application, GivenAnswers
 from pipeline.selectors.applications import (
     ApplicationFacts,
     SeenApplication,
@@ -51,6 +51,8 @@ from pipeline.selectors.applications import (
     see_changed,
 )
 from pipeline.selectors.review import read_awaited_decisions
+from pipeline.texts.fields import UnusableText
+from pipeline.texts.words import check_sentence
 from pipeline.wording.events import ANSWER_WORDS
 
 MOST_IMPORTED = 10_000
@@ -145,8 +147,15 @@ class ApplicationChangeIn(Shape):
     metadata = Metadata(required=False)
 
 
+# The outcomes with which the applicant can be told something.
+WITH_TEXT = (Outcome.REMOVED.value, Outcome.REJECTED.value)
+
+
 class DecisionIn(Shape):
     """A company's decision. `reason` is a code for the log, `note` free text beside it.
+
+    `text` is what the applicant reads with a removal or a rejection, on their page and in the
+    email; {name}, {job} and {company} in it are filled in.
 
     Free text in `reason`, and a code in `reason_code`, are old forms.
     """
@@ -160,6 +169,15 @@ class DecisionIn(Shape):
         "dependentSchemas": {
             "close_job": {"properties": {"outcome": {"const": Outcome.HIRED.value}}},
         },
+        "allOf": [
+            {
+                "if": {
+                    "required": ["text"],
+                    "properties": {"text": {"type": "string", "minLength": 1}},
+                },
+                "then": {"properties": {"outcome": {"enum": [*WITH_TEXT]}}},
+            }
+        ],
     }
 
     outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
@@ -169,9 +187,20 @@ class DecisionIn(Shape):
         choices=[code.value for code in CHOSEN_REASONS], allow_null=True, required=False
     )
     close_job = Flag(required=False)
+    text = Letter(max_length=SENTENCE_LENGTH, allow_blank=True, allow_null=True, required=False)
+
+    def validate_text(self, text: str | None) -> str:
+        """Refuse a field that cannot be filled in."""
+        try:
+            check_sentence(text or "")
+        except UnusableText as error:
+            raise ValidationError(str(error), "invalid") from None
+        return text or ""
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Separate the code (for the log) from the text (for the note)."""
+        if attrs.get("text") and attrs["outcome"] not in WITH_TEXT:
+            _refuse("text", "Send it only with the outcome REMOVED or REJECTED.", "invalid")
         if "close_job" in attrs and attrs["outcome"] != Outcome.HIRED:
             _refuse("close_job", "Send it only with the outcome HIRED.", "invalid")
         reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
@@ -237,11 +266,12 @@ class ApplicantRef(TypedDict):
 
 
 class DecisionOut(TypedDict):
-    """A company's decision. Only the company sees its note."""
+    """A company's decision. Only the company sees its note; the applicant reads its text."""
 
     outcome: Annotated[str, Outcome]
     reason: Annotated[str, Reason] | None
     note: str | None
+    text: str | None
     actor: ActorRef
     seq: Count
     at: datetime
@@ -355,6 +385,7 @@ def applications_out(
             "outcome": decision.outcome,
             "reason": decision.reason,
             "note": decision.note if private else None,
+            "text": decision.text,
             "actor": {"kind": decision.actor_kind, "id": decision.actor_id if private else None},
             "seq": decision.seq,
             "at": decision.at,

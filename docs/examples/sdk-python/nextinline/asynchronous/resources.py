@@ -292,13 +292,16 @@ class AsyncApplications(AsyncResource):
         outcome: str,
         reason: str | None = None,
         note: str = "",
+        text: str | None = None,
         idempotency_key: str | None = None,
     ) -> models.Application:
         """Decide: `outcome` is HIRED, REJECTED or REMOVED. Any of them frees the seat.
 
-        `reason` is a code for the log, and `note` free text beside it.
+        `reason` is a code for the log, and `note` free text beside it. The applicant reads `text`,
+        which goes only with REJECTED and REMOVED.
         """
         body = {"outcome": outcome, "reason": reason, "note": note}
+        body |= {} if text is None else {"text": text}
         return await self._act(application_id, "remove", body, idempotency_key)
 
     async def extend(

@@ -1,0 +1,77 @@
+"""Fields in a company's text, like {name}: checking and filling them. Pure.
+
+They are replaced in one pass and by name alone. So nothing that is filled in is read again, and no
+text can reach anything but these values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+
+from django.utils.translation import gettext as _
+
+from pipeline.wording.english import isolated, joined
+
+MOST_FIELDS = 10
+LONGEST_NAME = 60
+# A field, or a brace that belongs to none.
+_BRACED = re.compile(r"\{([^{}\n]*)\}|[{}]")
+# Letters with their marks, and what stands between the parts of a name: nothing that a mail program
+# makes a link of.
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f’'\-]|\.(?= |$)| )*")
+
+
+class UnusableText(ValueError):
+    """Text with a field that cannot be filled in. The message says which, where, and what to do."""
+
+
+def check(text: str, known: Collection[str]) -> None:
+    """Check the fields of a text. Raises UnusableText for the first that is not known."""
+    found = list(_BRACED.finditer(text))
+    for each in found:
+        if each[1] in known:
+            continue
+        place = _describe_place(text, each.start())
+        fitting = joined([f"{{{name}}}" for name in known])
+        if each[1] is None:
+            raise UnusableText(
+                _("%(place)s: %(brace)s belongs to no field. Fields are written like %(fields)s.")
+                % {"place": place, "brace": each[0], "fields": fitting}
+            )
+        near = get_close_matches(each[1].strip().lower(), known, n=1)
+        meant = f"{{{near[0]}}}" if near else fitting
+        raise UnusableText(
+            _("%(place)s: %(field)s is not a field here. Use %(fields)s.")
+            % {"place": place, "field": each[0], "fields": meant}
+        )
+    if len(found) > MOST_FIELDS:
+        raise UnusableText(_("Use at most %(most)d fields.") % {"most": MOST_FIELDS})
+
+
+def _describe_place(text: str, at: int) -> str:
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    if "\n" in text:
+        return _("Line %(line)d, character %(column)d") % {"line": line, "column": column}
+    return _("Character %(column)d") % {"column": column}
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with its fields filled in. Unknown ones stay as they are written."""
+    return _BRACED.sub(lambda found: values.get(found[1] or "", found[0]), text)
+
+
+def greeted_name(name: str) -> str:
+    """Return a name for the greeting of an email; empty if it could be more than a name.
+
+    A company can enter any name for a person whose address it has. No email is sent to an address
+    that is not proved otherwise, so no stranger can.
+    """
+    is_name = len(name) <= LONGEST_NAME and _NAME.fullmatch(name)
+    return isolated(name) if is_name else ""
+
+
+def filled_name(name: str) -> str:
+    """Return what stands for {name}: the name as emails greet it, or a word for it."""
+    return name or _("applicant")
