@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
+from jobs.postings import PAY_WHOLE, PostingFacts
 from jobs.review_clock import TARGET_SECONDS, ReviewClock
 
 MAX_CAPACITY = 10_000
@@ -394,8 +395,10 @@ class Job(LineCounters, models.Model):
         return ReviewClock.read(self.posting.review_target_seconds, self.company.working_hours)
 
 
-class JobPosting(models.Model):
-    """Text that people read about a job. It can be long, so it is kept off the hot row.
+class JobPosting(PostingFacts):
+    """Text that people read about a job, and its facts. It is long, so it is kept off the hot row.
+
+    The description is Markdown, of which `pipeline.careers.markdown` shows a part.
 
     `review_target_seconds` is how soon the company aims to decide on people in seats. It is a
     promise, no rule: the line does not know it.
@@ -416,7 +419,8 @@ class JobPosting(models.Model):
             models.CheckConstraint(
                 condition=Q(review_target_seconds__range=TARGET_SECONDS),
                 name="review_target_in_range",
-            )
+            ),
+            models.CheckConstraint(condition=PAY_WHOLE, name="posting_pay_whole"),
         ]
 
     def __str__(self) -> str:
