@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
+from jobs.postings import PAY_WHOLE, PostingFacts
 from jobs.review_clock import TARGET_SECONDS, ReviewClock
 
 MAX_CAPACITY = 10_000
@@ -424,8 +425,10 @@ class JobMember(models.Model):
         return f"{self.membership_id} {self.role} of {self.job_id}"
 
 
-class JobPosting(models.Model):
-    """Text that people read about a job. It can be long, so it is kept off the hot row.
+class JobPosting(PostingFacts):
+    """Text that people read about a job, and its facts. It is long, so it is kept off the hot row.
+
+    The description is Markdown, of which `pipeline.careers.markdown` shows a part.
 
     `review_target_seconds` is how soon the company aims to decide on people in seats. It is a
     promise, no rule: the line does not know it.
@@ -446,7 +449,8 @@ class JobPosting(models.Model):
             models.CheckConstraint(
                 condition=Q(review_target_seconds__range=TARGET_SECONDS),
                 name="review_target_in_range",
-            )
+            ),
+            models.CheckConstraint(condition=PAY_WHOLE, name="posting_pay_whole"),
         ]
 
     def __str__(self) -> str:

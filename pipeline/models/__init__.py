@@ -1,6 +1,15 @@
 """Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
+from pipeline.models.careers import (
+    DOMAIN_LENGTH,
+    INTRODUCTION_LENGTH,
+    MOST_ORIGINS,
+    SLUG_LENGTH,
+    CareersLogo,
+    CareersPage,
+    CareersSlug,
+)
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -103,18 +112,22 @@ __all__ = [
     "BY_LOT",
     "CRITERION_HELP_LENGTH",
     "CRITERION_LENGTH",
+    "DOMAIN_LENGTH",
     "EXTERNAL_ID_LENGTH",
     "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
+    "INTRODUCTION_LENGTH",
     "LABEL_LENGTH",
     "METADATA_KEYS",
     "METADATA_KEY_LENGTH",
     "METADATA_VALUE_LENGTH",
+    "MOST_ORIGINS",
     "MOST_TIMES",
     "NOTE_LENGTH",
     "SCORE_TEXT_LENGTH",
     "SENDER_LENGTH",
     "SENTENCE_LENGTH",
+    "SLUG_LENGTH",
     "TAG_LENGTH",
     "TEMPLATE_NAME_LENGTH",
     "TEXT_LENGTH",
@@ -130,6 +143,9 @@ __all__ = [
     "ApplicationRow",
     "ApplicationTag",
     "Attachment",
+    "CareersLogo",
+    "CareersPage",
+    "CareersSlug",
     "Change",
     "ChangeKind",
     "ClockAdvance",

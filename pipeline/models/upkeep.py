@@ -20,6 +20,7 @@ from jobs.models import (
     Job,
 )
 from jobs.policies import POLICY_FIELDS, Policy
+from jobs.postings import PAY_WHOLE, PostingFacts
 from pipeline.domain.states import POSITIONS
 from pipeline.models.line import Application
 
@@ -306,7 +307,7 @@ TEMPLATE_NAME_LENGTH = 80
 BY_LOT = "by_lot"
 
 
-class JobTemplate(models.Model):
+class JobTemplate(PostingFacts):
     """Posting, number of seats and rules under a name. A job made from it has no tie to it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -329,6 +330,7 @@ class JobTemplate(models.Model):
             models.CheckConstraint(
                 condition=Q(capacity__range=(1, MAX_CAPACITY)), name="job_template_capacity"
             ),
+            models.CheckConstraint(condition=PAY_WHOLE, name="job_template_pay_whole"),
         ]
 
     def __str__(self) -> str:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.forms.utils import flatatt
+from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 
 from applicants.texts import plain_text
 from jobs import time_zones
 
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
+# Other names that people enter, by code: of countries, and of languages in English.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "GB": ("uk", "united kingdom", "great britain", "britain", "england"),
+    "US": ("usa", "united states of america"),
+    "KR": ("south korea",),
+    "CZ": ("czechia",),
+    "NL": ("holland", "the netherlands"),
+    **{code: (str(facts["name"]).lower(),) for code, facts in LANG_INFO.items() if "name" in facts},
+}
 # The value of `preview` in a form that a page sends while someone is still typing.
 QUIET_PREVIEW = "quiet"
 MESSAGES = {
@@ -31,8 +44,17 @@ MESSAGES = {
 SELECTED = flatatt({"selected": True})
 CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of the options."}
 # Messages of certain fields only, by error code.
-FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, str]]] = [
+FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, Any]]] = [
     (forms.IntegerField, {"invalid": "Enter a whole number, in digits."}),
+    (
+        forms.DecimalField,
+        {
+            "invalid": gettext_lazy("Enter an amount, like 3500 or 15.50."),
+            "max_digits": gettext_lazy("Enter a smaller amount."),
+            "max_whole_digits": gettext_lazy("Enter a smaller amount."),
+            "max_decimal_places": gettext_lazy("Enter at most two decimals."),
+        },
+    ),
     (forms.EmailField, {"invalid": "Enter an email address, like name@example.org."}),
     (forms.FileField, {"required": "Choose a file."}),
     (forms.ChoiceField, CHOICE),
@@ -53,8 +75,39 @@ class LinesField(forms.CharField):
         return plain_text(super().to_python(value) or "")
 
 
+class NamedCodeField(forms.CharField):
+    """Code of a standard's list, entered as its name or as the code: a list would fill the page."""
+
+    def __init__(
+        self, *, names: Callable[[], Mapping[str, str]], wrong: str | Promise, **named: Any
+    ) -> None:
+        super().__init__(required=False, **named)
+        self._names, self._wrong = names, wrong
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the name of a code, to be shown."""
+        return self._names().get(value, value)
+
+    def clean(self, value: Any) -> str:
+        """Return the code, or nothing. Raises ValidationError."""
+        text = super().clean(value)
+        if not text:
+            return ""
+        wanted = folded(text)
+        for code, name in self._names().items():
+            if wanted in (code.lower(), folded(name), *ALIASES.get(code, ())):
+                return code
+        raise ValidationError(str(self._wrong))
+
+
+def folded(text: str) -> str:
+    """Return a text in small letters, without accents and surrounding blanks."""
+    parts = unicodedata.normalize("NFKD", text.strip().casefold().replace("’", "'"))
+    return "".join(each for each in parts if not unicodedata.combining(each))
+
+
 class TimeZoneSelect(forms.Select):
-    """List of time zones. Django would render two templates for each of its hundreds of options."""
+    """List of time zones, kept as HTML: the same hundreds of options on every page."""
 
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None

@@ -83,6 +83,13 @@ SECTIONS = (
                 about=_("Sign-ins, roles, keys, rules, exports and looks at files."),
             ),
             Place(
+                name="careers_settings",
+                label=_("Careers page"),
+                icon="globe-alt",
+                about=_("Your own page with your jobs: logo, colour, words and domain."),
+                in_sandbox=False,
+            ),
+            Place(
                 name="working_hours",
                 label=_("Working hours"),
                 icon="clock",

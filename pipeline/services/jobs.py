@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +21,7 @@ from uuid_utils.compat import uuid7
 from jobs import activity, time_zones
 from jobs.models import MAX_CAPACITY, Company, Job, JobPosting, JobStatus, Retention
 from jobs.policies import Policy
+from jobs.postings import FACTS
 from pipeline.domain import draw
 from pipeline.domain.errors import (
     ApplicationNotFound,
@@ -73,12 +75,21 @@ SANDBOX_FULL = f"A sandbox can have {MOST_SANDBOX_JOBS} jobs, closed ones includ
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """Text that people read about a job, and how soon the company aims to decide on them."""
+    """Text that people read about a job, its facts, and how soon the company aims to decide."""
 
     title: str
     description: str = ""
     location: str = ""
     review_target_seconds: int | None = None
+    employment_type: str = ""
+    workplace: str = ""
+    country: str = ""
+    department: str = ""
+    language: str = ""
+    pay_minimum: Decimal | None = None
+    pay_maximum: Decimal | None = None
+    pay_currency: str = ""
+    pay_period: str = ""
 
 
 def check_room(company_id: UUID, job_id: UUID | None) -> None:
@@ -447,6 +458,7 @@ def keep_template(*, job: Job, name: str) -> JobTemplate:
         title=job.posting.title,
         description=job.posting.description,
         location=job.posting.location,
+        **{name: getattr(job.posting, name) for name in FACTS},
         capacity=job.capacity,
         rules=job.policy.values()
         | {BY_LOT: job.draw_at is not None, POSITIONS: job.positions_to_fill},

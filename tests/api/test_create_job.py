@@ -10,12 +10,15 @@ from jobs.models import Company
 from jobs.policies import Policy
 from tests.support.callers import NEW_JOB, Caller, code_of, pointers
 
+PAY = {"minimum": "9", "currency": "EUR", "period": "MONTH"}
 FIELDS = {
     "id": str,
     "company": dict,
     "title": str,
     "description": str,
     "location": str,
+    **dict.fromkeys(("employment_type", "workplace", "country"), type(None)),
+    **dict.fromkeys(("department", "language", "pay"), type(None)),
     "status": str,
     "capacity": int,
     "active_count": int,
@@ -61,6 +64,12 @@ def test_a_created_job_says_what_it_was_given(acme: Caller) -> None:
         "title": "  Köchin  ",
         "description": "Line one\nline two\n",
         "location": "Zürich",
+        "employment_type": "PART_TIME",
+        "workplace": "HYBRID",
+        "country": "CH",
+        "department": "Kitchen",
+        "language": "de",
+        "pay": {"minimum": "15.50", "maximum": "20", "currency": "CHF", "period": "HOUR"},
         "capacity": 10_000,
         "policy": {"max_decays": None, "penalty_places": 0, "acknowledge_first_seat": True},
         "status": "DRAFT",
@@ -71,6 +80,8 @@ def test_a_created_job_says_what_it_was_given(acme: Caller) -> None:
     assert body["title"] == "Köchin"
     assert body["description"] == "Line one\nline two"
     assert (body["location"], body["capacity"], body["status"]) == ("Zürich", 10_000, "DRAFT")
+    facts = ("employment_type", "workplace", "country", "department", "language", "pay")
+    assert {name: body[name] for name in facts} == {name: given[name] for name in facts}
     assert body["opened_at"] is None
     expected = Policy(max_decays=None, penalty_places=0, acknowledge_first_seat=True)
     assert body["policy"] == expected.values() | {"version": 1}
@@ -94,6 +105,23 @@ def test_times_are_utc_with_z(acme: Caller) -> None:
         ({"title": "x" * 201}, "/title"),
         ({"description": "x" * 20_001}, "/description"),
         ({"location": "x" * 201}, "/location"),
+        ({"employment_type": "full-time"}, "/employment_type"),
+        ({"workplace": ""}, "/workplace"),
+        ({"country": "Netherlands"}, "/country"),
+        ({"country": "XX"}, "/country"),
+        ({"language": "english"}, "/language"),
+        ({"department": "x" * 101}, "/department"),
+        ({"pay": "3500"}, "/pay"),
+        ({"pay": {"currency": "EUR", "period": "MONTH"}}, "/pay/minimum"),
+        ({"pay": {"minimum": "9", "currency": "EUR"}}, "/pay/period"),
+        ({"pay": PAY | {"minimum": 3500}}, "/pay/minimum"),
+        ({"pay": PAY | {"minimum": "1e3"}}, "/pay/minimum"),
+        ({"pay": PAY | {"minimum": "1.234"}}, "/pay/minimum"),
+        ({"pay": PAY | {"minimum": "0"}}, "/pay/minimum"),
+        ({"pay": PAY | {"maximum": "8"}}, "/pay/maximum"),
+        ({"pay": PAY | {"currency": "eur"}}, "/pay/currency"),
+        ({"pay": PAY | {"period": "CENTURY"}}, "/pay/period"),
+        ({"pay": PAY | {"bonus": "1"}}, "/pay/bonus"),
         ({"capacity": 0}, "/capacity"),
         ({"capacity": 10_001}, "/capacity"),
         ({"capacity": "5"}, "/capacity"),

@@ -18,6 +18,9 @@ from pipeline.form.questions import Kind
 from pipeline.form.versions import publish
 from pipeline.models import (
     Application,
+    CareersLogo,
+    CareersPage,
+    CareersSlug,
     Criterion,
     DecisionNote,
     Email,
@@ -83,6 +86,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.CompanyText": lambda acme: Q(company=acme),
     "pipeline.Letterhead": lambda acme: Q(company=acme),
     "pipeline.DecisionText": lambda acme: Q(application__job__company=acme),
+    "pipeline.CareersLogo": lambda acme: Q(company=acme),
+    "pipeline.CareersPage": lambda acme: Q(company=acme),
+    "pipeline.CareersSlug": lambda acme: Q(company=acme),
     "pipeline.Change": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
@@ -180,6 +186,9 @@ THE_SAME_FOR_ALL: dict[str, Any] = {
     "format": ["csv", "jsonl"],
     "pk": 1,
     "uidb36": "1",
+    "colour": "0b7748",
+    "digest": "0" * 32,
+    "version": "1",
     "content_type_id": 1,
     "app_label": "jobs",
     "url": "jobs/user/",
@@ -233,7 +242,8 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
         "device_id": device.id,
-        "slug": "duplicate-submission",
+        "slug": ["duplicate-submission", _careers(acme)],
+        "company_id": acme.id,
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
@@ -259,6 +269,16 @@ def _own_words(acme: Company, owner: Any) -> None:
     letterheads.save(company_id=acme.id, seen=0, by=owner, **names)
     parts = {"opening": f"{MARKER} opening"}
     save_text(company_id=acme.id, kind=KINDS[OFFER], parts=parts, seen=0, by=owner)
+
+
+def _careers(acme: Company) -> str:
+    """Publish a page whose domain is not proved yet: that, nobody else may know."""
+    slug = f"acme-{acme.id.hex[-8:]}"
+    CareersSlug.objects.create(slug=slug, company=acme)
+    CareersLogo.objects.create(company=acme, digest="1" * 32, data=b"", width=1, height=1)
+    unproved = {"domain": f"{MARKER}.example", "domain_token": f"{MARKER}-token"}
+    CareersPage.objects.create(company=acme, slug=slug, **unproved)
+    return slug
 
 
 def _people() -> list[Any]:

@@ -51,6 +51,14 @@ OF_TYPES = form_words.OF_TYPES | {
     "FullTask.errors": "The errors of its failed attempts, oldest first.",
     "Head.hash": "The hash of the last event; it covers all events before it.",
     "Head.seq": "The seq of the last event.",
+    "Pay.currency": "A code of ISO 4217, like `EUR`.",
+    "Pay.maximum": "The highest amount, like `4200` or `15.50`; null: not said.",
+    "Pay.minimum": "The lowest amount, like `3500` or `15.50`; null: not said.",
+    "Pay.period": "For how long it is paid.",
+    "PayIn.currency": "A code of ISO 4217, like `EUR`.",
+    "PayIn.maximum": "The highest amount, like `4200` or `15.50`. One of the two is needed.",
+    "PayIn.minimum": "The lowest amount, like `3500` or `15.50`. One of the two is needed.",
+    "PayIn.period": "For how long it is paid.",
     "Job.seq": "The seq of the last event in the job's log; null for the public.",
     "ApplicationsImportIn.applications": "",
     "ImportedApplicationIn.email": "The person's address. A wrong one refuses this row alone.",
@@ -342,6 +350,13 @@ DESCRIPTIONS = form_words.DESCRIPTIONS | {
     "seq": "Number of the event in the job's log: 1, 2, 3, without gaps.",
     "server_time": "The database's time when the content was read, or the change was made.",
     "signature": "Ed25519 signature of all other fields, in base64.",
+    "employment_type": "The kind of employment, in Google's words; null: not said.",
+    "workplace": "Where the work is done; null: not said.",
+    "country": "The country of the place, or for remote work the one where people may be: a code of"
+    " ISO 3166, like `NL`. Search engines list a job only with it.",
+    "department": "The company's department; null: not said.",
+    "language": "The language of the text, like `en`; null: not said.",
+    "pay": "What is paid; null: not said.",
     "review_target_seconds": "How soon the company aims to decide on people in seats; null: it does"
     " not say. If the company has working hours, a day is a working day. The line does not know"
     " it.",

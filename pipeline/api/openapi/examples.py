@@ -13,6 +13,7 @@ from pipeline.api.problem_type import ProblemType
 from pipeline.domain.place import PUBLISHED
 
 # Values of fields in examples, by type and name or by name alone.
+_PAY = (("minimum", "3500"), ("maximum", "4200"), ("currency", "EUR"))
 _KNOWN: dict[str, Any] = {
     "ApiKey.hint": "nilk_Zp3",
     "ApiKey.name": "Careers page",
@@ -66,6 +67,10 @@ _KNOWN: dict[str, Any] = {
     "chain_head": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "leaf": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
     "location": "Rotterdam",
+    "country": "NL",
+    "department": "Galley",
+    "language": "en",
+    **{f"{pay}.{bound}": text for pay in ("Pay", "PayIn") for bound, text in _PAY},
     "log_digest": "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
     "name": "Mia Chen",
     "reason": "The position was filled.",

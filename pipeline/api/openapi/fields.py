@@ -20,7 +20,7 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resol
 
 from pipeline.api.openapi.descriptions import describe
 from pipeline.api.openapi.schemas import Schema
-from pipeline.api.v1.fields import METADATA_KEY
+from pipeline.api.v1.fields import AMOUNT, METADATA_KEY
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
@@ -80,6 +80,22 @@ class LineField(TextField):
     target_class = "pipeline.api.v1.fields.Line"
     priority = 1
     blank, filled = _EMPTY_LINE, _LINE
+
+
+class AmountField(LineField):
+    """An amount of money as a string."""
+
+    target_class = "pipeline.api.v1.fields.Amount"
+    priority = 2
+    blank = filled = f"^{AMOUNT.pattern}$"
+
+
+class CodeField(LineField):
+    """A code of a standard's list, which is longer than a document should say."""
+
+    target_class = "pipeline.api.v1.fields.Code"
+    priority = 2
+    blank = filled = "^[A-Za-z]{2,3}(-[A-Za-z]{2,6})?$"
 
 
 class ObjectField(OurField):

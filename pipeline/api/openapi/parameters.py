@@ -76,7 +76,7 @@ JOB_STATUS = Parameter("status", "Only jobs with this status.", choices_schema(J
 SEARCH = Parameter(
     "search",
     "Only jobs with this text in their title or location. Without a company's key: only jobs with"
-    " each word in their title, location or company name.",
+    " each word in their title, location, department or company name.",
     {"type": "string", "maxLength": LONGEST_SEARCH},
 )
 AFTER = Parameter("after", "The old name of `cursor`.", _CURSOR, deprecated=True)

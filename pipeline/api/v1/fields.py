@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from pipeline.models import (
 )
 
 METADATA_KEY = re.compile(rf"[A-Za-z0-9_.-]{{1,{METADATA_KEY_LENGTH}}}")
+AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,2})?")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -159,6 +161,37 @@ class Choices(serializers.ListField):
         if not isinstance(data, list):
             self.fail("not_a_list", input_type="something else")
         return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class Amount(Line):
+    """An amount of money as a string, so that no program rounds it."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the amount as a Decimal. Raises ValidationError."""
+        text = super().to_internal_value(data)
+        if not AMOUNT.fullmatch(text):
+            raise ValidationError([ErrorDetail("Must be an amount like 3500 or 15.50.", "invalid")])
+        return Decimal(text)
+
+    def to_representation(self, value: Any) -> str:
+        """Return the amount as text."""
+        return str(value)
+
+
+class Code(Line):
+    """A short code of a standard's list, such as a country's."""
+
+    def __init__(self, *, known: Callable[[], Container[str]], like: str, **named: Any) -> None:
+        super().__init__(max_length=10, **named)
+        self._known, self._like = known, like
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the code. Raises ValidationError."""
+        code = super().to_internal_value(data)
+        if code not in self._known():
+            why = f"Must be a code like {self._like}."
+            raise ValidationError([ErrorDetail(why, "invalid_choice")])
+        return code
 
 
 class Nothing(Shape):

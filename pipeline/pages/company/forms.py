@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from applicants.addresses import EMAIL_LENGTH
@@ -20,11 +22,25 @@ from jobs.models import (
     JobPosting,
 )
 from jobs.policies import Policy, policy_limits
+from jobs.postings import (
+    CURRENCIES,
+    DEPARTMENT_LENGTH,
+    FACTS,
+    PAY_DIGITS,
+    PAY_FACTS,
+    PAY_PLACES,
+    EmploymentType,
+    PayPeriod,
+    Workplace,
+    countries,
+    languages,
+    pay_refusals,
+)
 from jobs.quiet_hours import quiet_hours_refusal
 from pipeline.domain.states import DECISIONS, Outcome
 from pipeline.models import NOTE_LENGTH, SENTENCE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
-from pipeline.pages.forms import LinesField, PlainForm
+from pipeline.pages.forms import LinesField, NamedCodeField, PlainForm
 from pipeline.services.jobs import Posting
 from pipeline.texts.fields import UnusableText
 from pipeline.texts.words import check_sentence
@@ -34,10 +50,27 @@ from tasks import time_zones
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
+LONGEST_NAME = 60  # of a country or language
+
+
+def _choice_field(choices: type[TextChoices], **options: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        choices=lambda: [("", _("Not stated")), *choices.choices], required=False, **options
+    )
+
+
+def _amount_field(**options: Any) -> forms.DecimalField:
+    return forms.DecimalField(
+        required=False,
+        max_digits=PAY_DIGITS,
+        decimal_places=PAY_PLACES,
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+        **options,
+    )
 
 
 class PostingForm(PlainForm):
-    """Posting of a job: the text that applicants read."""
+    """Posting of a job: the text that applicants read, and its facts."""
 
     title = NameField(max_length=TITLE_LENGTH)
     location = NameField(max_length=LOCATION_LENGTH, required=False)
@@ -45,7 +78,49 @@ class PostingForm(PlainForm):
         max_length=DESCRIPTION_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=gettext_lazy("**bold**, *italic*, - lists, # headings and links are formatted."),
     )
+    employment_type = _choice_field(EmploymentType, label=gettext_lazy("Employment type"))
+    workplace = _choice_field(Workplace, label=gettext_lazy("Workplace"))
+    country = NamedCodeField(
+        names=countries,
+        wrong=gettext_lazy("Enter a country, like Netherlands or NL."),
+        label=gettext_lazy("Country"),
+        max_length=LONGEST_NAME,
+        help_text=gettext_lazy("Search engines list a job only with it."),
+    )
+    department = NameField(
+        label=gettext_lazy("Department"), max_length=DEPARTMENT_LENGTH, required=False
+    )
+    language = NamedCodeField(
+        names=languages,
+        wrong=gettext_lazy("Enter a language, like English or en."),
+        label=gettext_lazy("Language of the description"),
+        max_length=LONGEST_NAME,
+    )
+    pay_minimum = _amount_field(label=gettext_lazy("Pay from"))
+    pay_maximum = _amount_field(label=gettext_lazy("Pay up to"))
+    pay_currency = NamedCodeField(
+        names=lambda: dict(zip(CURRENCIES, CURRENCIES, strict=True)),
+        wrong=gettext_lazy("Enter a currency, like EUR."),
+        label=gettext_lazy("Currency of the pay"),
+        max_length=LONGEST_NAME,
+        help_text=gettext_lazy("Three letters, like EUR."),
+    )
+    pay_period = _choice_field(PayPeriod, label=gettext_lazy("Period of the pay"))
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a range of pay that is not whole."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if not set(PAY_FACTS) & self.errors.keys():
+            for name, wrong in pay_refusals(given).items():
+                self.add_error(name, wrong)
+        return given
+
+    @property
+    def has_wrong_facts(self) -> bool:
+        """Tell whether a fact was refused, so that the part with the facts is open."""
+        return bool(set(FACTS) & self.errors.keys())
 
     def posting(self) -> Posting:
         """Return the posting that was entered."""

@@ -30,6 +30,7 @@ from pipeline.services.jobs import (
 )
 from pipeline.wording.english import isolated
 from pipeline.wording.explanations import explain_line
+from pipeline.wording.postings import describe_facts
 
 MAY = Action.CREATE_JOB
 
@@ -95,6 +96,7 @@ def show(request: HttpRequest, template_id: UUID) -> HttpResponse:
     context = {
         "row": row,
         "form": form,
+        "facts": describe_facts(row),
         "works": explain_line(row.policy, row.capacity, BLANK_TIME if row.by_lot else ""),
     }
     status = 422 if request.method == "POST" else 200

@@ -34,6 +34,7 @@ from pipeline.selectors.jobs import read_job
 from pipeline.services.jobs import JobChanges, Version, update_job
 from pipeline.wording.events import reason_word_choices
 from pipeline.wording.explanations import describe_target, explain_line, explained_quiet_hours
+from pipeline.wording.postings import describe_facts
 
 EXPORTS = [
     ("applications", "csv", "Applications, CSV"),
@@ -158,6 +159,7 @@ def _render(
         "aim": clock and describe_target(clock.target_seconds, works=clock.hours is not None),
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
+        "facts": describe_facts(job.posting),
         "retention": retention_form(job),
         "quiet": explained_quiet_hours(job.policy),
         "may_keep": member.may(Action.MANAGE_TEAM),

@@ -17,13 +17,28 @@ from jobs.models import (
     TITLE_LENGTH,
     ZONE_LENGTH,
     Job,
+    JobPosting,
     JobStatus,
 )
 from jobs.policies import Policy, policy_limits
+from jobs.postings import (
+    CURRENCIES,
+    DEPARTMENT_LENGTH,
+    PAY_FACTS,
+    EmploymentType,
+    PayPeriod,
+    Workplace,
+    countries,
+    languages,
+    pay_refusals,
+    plain_amount,
+)
 from jobs.quiet_hours import quiet_hours_refusal
 from jobs.review_clock import TARGET_SECONDS
 from pipeline.api.v1.fields import (
+    Amount,
     Choice,
+    Code,
     Flag,
     Letter,
     Line,
@@ -80,11 +95,43 @@ class PolicyIn(Shape):
         return attrs
 
 
+def _optional(choices: Sequence[str]) -> Choice:
+    return Choice(choices=choices, allow_null=True, required=False)
+
+
 def _positions_field() -> Whole:
     return Whole(min_value=1, max_value=MAX_POSITIONS, allow_null=True, required=False)
 
 
-class JobIn(Shape):
+class PayIn(Shape):
+    """A range of pay: one amount or two, in units of the currency, for a period."""
+
+    minimum = Amount(allow_null=True, required=False)
+    maximum = Amount(allow_null=True, required=False)
+    currency = Code(known=lambda: CURRENCIES, like="EUR")
+    period = Choice(choices=PayPeriod.values)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that there is an amount, and the order of two. Raises ValidationError."""
+        if wrong := pay_refusals(pay_columns(attrs)):
+            raise ValidationError({name.removeprefix("pay_"): wrong[name] for name in wrong})
+        return attrs
+
+
+class _FactsIn(Shape):
+    """Facts of a posting. Null: the company does not say."""
+
+    employment_type = _optional(EmploymentType.values)
+    workplace = _optional(Workplace.values)
+    country = Code(known=countries, like="NL", allow_null=True, required=False)
+    department = Name(
+        max_length=DEPARTMENT_LENGTH, allow_blank=True, allow_null=True, required=False
+    )
+    language = Code(known=languages, like="en", allow_null=True, required=False)
+    pay = PayIn(allow_null=True, required=False)
+
+
+class JobIn(_FactsIn):
     """A new job."""
 
     title = Name(max_length=TITLE_LENGTH)
@@ -103,7 +150,7 @@ class JobIn(Shape):
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
-class JobChangeIn(Shape):
+class JobChangeIn(_FactsIn):
     """Changes to a job. Fields that are not named stay as they are."""
 
     title = Name(max_length=TITLE_LENGTH, required=False)
@@ -176,6 +223,15 @@ class QuestionOut(TypedDict):
     searchable: bool | None
 
 
+class PayOut(TypedDict):
+    """A range of pay, in units of the currency."""
+
+    minimum: str | None
+    maximum: str | None
+    currency: str
+    period: Annotated[str, PayPeriod]
+
+
 class JobOut(TypedDict):
     """An opening: its seats, its line in numbers, its policy and its questions."""
 
@@ -184,6 +240,12 @@ class JobOut(TypedDict):
     title: str
     description: str
     location: str
+    employment_type: Annotated[str, EmploymentType] | None
+    workplace: Annotated[str, Workplace] | None
+    country: str | None
+    department: str | None
+    language: str | None
+    pay: PayOut | None
     status: Annotated[str, JobStatus]
     capacity: Count
     active_count: Count
@@ -268,6 +330,12 @@ def job_out(
         "title": posting.title,
         "description": posting.description,
         "location": posting.location,
+        "employment_type": posting.employment_type or None,
+        "workplace": posting.workplace or None,
+        "country": posting.country or None,
+        "department": posting.department or None,
+        "language": posting.language or None,
+        "pay": pay_out(posting),
         "status": job.status,
         "capacity": job.capacity,
         "active_count": job.active_count,
@@ -295,6 +363,26 @@ def job_out(
         "closed_at": job.closed_at,
         "created_at": job.created_at,
         "updated_at": max(changed, posting.updated_at),
+    }
+
+
+def pay_columns(pay: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the columns of a posting for a range of pay in a request; without one, empty ones."""
+    none = {"minimum": None, "maximum": None, "currency": "", "period": ""}
+    given = none | (pay or {})
+    return {name: given[name.removeprefix("pay_")] for name in PAY_FACTS}
+
+
+def pay_out(posting: JobPosting) -> PayOut | None:
+    """Return a posting's range of pay."""
+    if not posting.has_pay:
+        return None
+    low, high = posting.pay_minimum, posting.pay_maximum
+    return {
+        "minimum": None if low is None else plain_amount(low),
+        "maximum": None if high is None else plain_amount(high),
+        "currency": posting.pay_currency,
+        "period": posting.pay_period,
     }
 
 

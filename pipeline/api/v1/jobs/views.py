@@ -48,7 +48,7 @@ from pipeline.api.problem_types import (
 from pipeline.api.problems import PreconditionFailed, PreconditionRequired
 from pipeline.api.v1.fields import Nothing, read_reference
 from pipeline.api.v1.jobs.questions import built_questions
-from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out
+from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out, pay_columns
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
@@ -69,6 +69,8 @@ from pipeline.services.jobs import (
 )
 
 _POSTING = ("title", "description", "location", "review_target_seconds")
+# Facts that are null in the API and empty in the row if the company does not say.
+_FACTS = ("employment_type", "workplace", "country", "department", "language")
 _HIRING = (POSITIONS, OPENS_AT, CLOSES_AT)
 # Fields that only an owner may change, and only with If-Match.
 _GUARDED = ("capacity", "policy", "draw_at", *_HIRING)
@@ -285,7 +287,9 @@ def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version
 
 
 def _posting(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in _POSTING if name in given}
+    texts = {name: given[name] for name in _POSTING if name in given}
+    texts |= {name: given[name] or "" for name in _FACTS if name in given}
+    return texts | (pay_columns(given["pay"]) if "pay" in given else {})
 
 
 def _hiring(given: dict[str, Any]) -> dict[str, Any]:
