@@ -182,6 +182,9 @@ if SIGN_UP == "ask" and "@" not in SIGN_UP_CONTACT:
     raise ImproperlyConfigured("SIGN_UP=ask needs SIGN_UP_CONTACT, an email address.")
 # Domains whose addresses cannot sign up, besides those of a list of disposable ones.
 SIGN_UP_REFUSED_DOMAINS: list[str] = _env.list("SIGN_UP_REFUSED_DOMAINS", default=[])
+# Files with the operator's own terms and accessibility statement, as plain text in UTF-8.
+TERMS_FILE: str = _env.str("TERMS_FILE", default="")
+ACCESSIBILITY_FILE: str = _env.str("ACCESSIBILITY_FILE", default="")
 # How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
 # How many days a company has to answer someone who asked it to look again.

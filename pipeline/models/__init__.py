@@ -1,6 +1,13 @@
 """Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
+from pipeline.models.consents import (
+    CONSENT_LENGTH,
+    NOTICE_LENGTH,
+    Agreement,
+    ConsentVersion,
+)
+from pipeline.models.equality import EqualityAnswers, EqualityTotals
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -57,6 +64,13 @@ from pipeline.models.review import (
     SavedView,
     Score,
 )
+from pipeline.models.sources import (
+    SOURCE_LENGTH,
+    ApplicationSource,
+    JobViews,
+    Visitor,
+    VisitorSalt,
+)
 from pipeline.models.upkeep import (
     BY_LOT,
     MOST_TIMES,
@@ -94,6 +108,7 @@ from pipeline.models.work import (
 
 __all__ = [
     "BY_LOT",
+    "CONSENT_LENGTH",
     "CRITERION_HELP_LENGTH",
     "CRITERION_LENGTH",
     "EXTERNAL_ID_LENGTH",
@@ -105,7 +120,9 @@ __all__ = [
     "METADATA_VALUE_LENGTH",
     "MOST_TIMES",
     "NOTE_LENGTH",
+    "NOTICE_LENGTH",
     "SCORE_TEXT_LENGTH",
+    "SOURCE_LENGTH",
     "TAG_LENGTH",
     "TEMPLATE_NAME_LENGTH",
     "TEXT_LENGTH",
@@ -113,23 +130,28 @@ __all__ = [
     "VIEW_NAME_LENGTH",
     "VIEW_QUERY_LENGTH",
     "ZONE_LENGTH",
+    "Agreement",
     "Application",
     "ApplicationAssignee",
     "ApplicationLink",
     "ApplicationNote",
     "ApplicationReference",
     "ApplicationRow",
+    "ApplicationSource",
     "ApplicationTag",
     "Attachment",
     "Change",
     "ChangeKind",
     "ClockAdvance",
+    "ConsentVersion",
     "Contest",
     "Criterion",
     "DecisionItem",
     "DecisionNote",
     "Email",
     "EmailState",
+    "EqualityAnswers",
+    "EqualityTotals",
     "Event",
     "ForecastStatement",
     "FormDraft",
@@ -146,6 +168,7 @@ __all__ = [
     "JobForecast",
     "JobReference",
     "JobTemplate",
+    "JobViews",
     "LastWhatIf",
     "NameWord",
     "NoteMention",
@@ -166,6 +189,8 @@ __all__ = [
     "StoredFile",
     "StoredPart",
     "Throttle",
+    "Visitor",
+    "VisitorSalt",
     "WebServer",
     "WebhookAttempt",
     "WebhookDelivery",

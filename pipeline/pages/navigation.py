@@ -89,6 +89,12 @@ SECTIONS = (
                 about=_("How long a decision waits, so that you can take it back."),
             ),
             Place(
+                name="company_privacy",
+                label=_("Privacy"),
+                icon="lock-closed",
+                about=_("Your privacy notice and consents, and how long data is kept."),
+            ),
+            Place(
                 name="job_templates",
                 label=_("Job templates"),
                 icon="bookmark",
@@ -189,7 +195,8 @@ JOBS = Place(
     " job_settings share_job job_capacity job_hiring job_close job_delete add_person"
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
-    " add_question edit_question ask_question job_review attachment decisions extend_offer",
+    " add_question edit_question ask_question job_review attachment decisions extend_offer"
+    " job_sources",
     key="j",
 )
 MAIN = (
@@ -199,7 +206,7 @@ MAIN = (
         name="company_reports",
         label=_("Reports"),
         icon="chart-bar",
-        within="idle_seats",
+        within="idle_seats company_sources",
         key="r",
     ),
     Place(
@@ -217,6 +224,7 @@ OTHERS = (
     Place(name="new_job", label=_("Create a job"), action=Action.CREATE_JOB),
     Place(name="contests", label=_("Look again")),
     Place(name="idle_seats", label=_("Idle seats")),
+    Place(name="company_sources", label=_("Where people came from")),
     Place(name="account", label=_("Your account"), within="account_devices"),
     Place(name="usersessions_list", label=_("Where you are signed in")),
     Place(name="shortcuts", label=_("Keyboard shortcuts")),
@@ -226,7 +234,8 @@ OF_APPLICANTS = (
         name="dashboard",
         label=_("My applications"),
         within="my_application my_places my_receipt check_receipt take_over defer_mine"
-        " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine",
+        " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine"
+        " my_privacy",
     ),
     Place(name="openings", label=_("Open jobs"), within="opening job_facts"),
 )

@@ -12,17 +12,20 @@ from django.db.models import QuerySet
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
 from pipeline.attachments.reads import read_files_of_person
+from pipeline.consents import agreements
 from pipeline.domain.place import PUBLISHED
+from pipeline.equality import answers as equality
 from pipeline.form import answers
 from pipeline.models import Application, Attachment, Email, Event, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
+from pipeline.sources import origin
 from pipeline.wording import sentences
 from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in thirteen queries, without secrets.
+    """Return all data kept about a person, with explanations, in sixteen queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags, links and
     scores, but not the note of a decision.
@@ -120,7 +123,8 @@ def _collect_applications(
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
     scores = read_scores_for_people(ids)
-    answered = answers.read_for_person(applicant_id)
+    answered, came_from = answers.read_for_person(applicant_id), origin.read_for_people(ids)
+    agreed, chosen = agreements.read_for_people(ids), dict(equality.read_choices(ids))
     applications = [
         {
             "id": row.id,
@@ -139,6 +143,13 @@ def _collect_applications(
             "eligible_at": row.eligible_at,
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
+            "responsible": {
+                "name": row.job.company.controller_name,
+                "contact": row.job.company.privacy_contact,
+            },
+            "came_from": came_from.get(row.id, {}),
+            "agreements": agreed.get(row.id, []),
+            "equal_opportunity": chosen.get(row.id, {}),
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),

@@ -13,15 +13,21 @@ from applicants import codes, tokens
 from jobs import keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.attachments import uploads
+from pipeline.consents import versions as consents
+from pipeline.consents.agreements import Agreed
+from pipeline.consents.versions import CONSENT, Wanted
 from pipeline.domain.states import Outcome
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish
 from pipeline.models import (
+    Agreement,
     Application,
     Criterion,
     DecisionNote,
     Email,
+    EqualityTotals,
     FormRefusals,
+    JobViews,
     PendingDecision,
     RequestRecord,
     StoredFile,
@@ -34,6 +40,7 @@ from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_
 from pipeline.services.joining import change_application_reference
 from pipeline.services.leaving import remove
 from pipeline.services.turns import acknowledge
+from pipeline.sources.origin import Origin
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
@@ -67,6 +74,11 @@ OF_COMPANY: dict[str, Any] = {
     "jobs.Retention": lambda acme: Q(job__company=acme),
     "jobs.User": lambda acme: Q(memberships__company=acme),
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
+    "pipeline.Agreement": lambda acme: Q(application__job__company=acme),
+    "pipeline.ApplicationSource": lambda acme: Q(application__job__company=acme),
+    "pipeline.ConsentVersion": lambda acme: Q(company=acme),
+    "pipeline.EqualityTotals": lambda acme: Q(company=acme),
+    "pipeline.JobViews": lambda acme: Q(job__company=acme),
     "pipeline.Attachment": lambda acme: Q(company_id=acme.id),
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationAssignee": lambda acme: Q(job__company=acme),
@@ -135,6 +147,7 @@ OF_SITE = {
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
     *("pipeline.ReceiptKey", "pipeline.RemovedObject", "pipeline.WebServer"),
+    *("pipeline.EqualityAnswers", "pipeline.Visitor", "pipeline.VisitorSalt"),
     *(
         "pipeline.Throttle",
         "pipeline.WebhookTaskPlace",
@@ -200,7 +213,10 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     key = _key(acme)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = _people()
-    first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
+    first, second, third = (
+        factories.application(job, p, filled=_form(job), companions=_companions(acme, job))
+        for p in people
+    )
     attachment = _attachment(second)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
@@ -226,6 +242,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "device_id": device.id,
         "slug": "duplicate-submission",
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
+        "agreement_id": Agreement.objects.filter(application=first).first().id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
@@ -257,6 +274,18 @@ def _form(job: Any) -> Any:
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
     FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
+
+
+def _companions(acme: Company, job: Any) -> list[Any]:
+    """Return what a person brings along from a link, and agrees to; count a view of the job."""
+    Company.objects.filter(id=acme.id).update(shown_consents=None)
+    wanted = [Wanted(CONSENT, "May we keep your data?", is_required=False)]
+    [version] = consents.publish(company_id=acme.id, wanted=wanted, seen=(), by=None)
+    JobViews.objects.get_or_create(job_id=job, day="2026-01-01", source=MARKER, views=1)
+    counts = {"gender": {"woman": 12, "": 1}}
+    EqualityTotals.objects.get_or_create(company=acme, defaults={"people": 13, "counts": counts})
+    agreed = Agreed((version.id,), frozenset([version.id]))
+    return [Origin(source=MARKER, utm_campaign=f"{MARKER} campaign"), agreed]
 
 
 def _attachment(application: Application) -> Any:
