@@ -489,7 +489,7 @@ UNSUPPORTED_MEDIA_TYPE = ProblemType(
 CONSENT_MISSING = ProblemType(
     status=422,
     code="CONSENT_MISSING",
-    about="`consents` lacks the privacy notice or a required consent; `missing` has their ids",
+    about="`consents` lacks the privacy notice or a required consent; `errors` names them by id",
     remedy="`GET /jobs/{id}/privacy` has their texts. Show them to the person, and send the ids of "
     "the notice and of what they agree to.",
     raised_as=(line.ConsentMissing,),

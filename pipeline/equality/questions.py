@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
+from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+from jobs.models import Company
+
+security = logging.getLogger("security")
 
 
 class EqualityQuestion(NamedTuple):
@@ -40,6 +46,14 @@ QUESTIONS = {
         {"yes": _("Yes"), "no": _("No")},
     ),
 }
+
+
+def choose(*, company_id: UUID, codes: Collection[str], by: UUID | None) -> None:
+    """Ask people who apply to a company from now on these questions."""
+    chosen = list(asked(codes))
+    Company.objects.filter(id=company_id).update(equality_questions=chosen or None)
+    told = {"company": str(company_id), "by": str(by), "questions": chosen}
+    security.info("equality.chosen", extra=told)
 
 
 def asked(codes: Iterable[str] | None) -> dict[str, EqualityQuestion]:

@@ -1,8 +1,8 @@
 """Totals of equal-opportunity answers: the only thing that a company sees of them.
 
 A cell of fewer than FEWEST people is not shown, and with it as many others as it takes so that
-nobody can subtract it. Totals are made anew only when at least FEWEST more people have answered, so
-that nobody can compare them before and after one person.
+nobody can subtract it. Totals are made at night, and only when at least FEWEST more people have
+answered, so that nobody can compare them before and after one person.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.utils import timezone
+from django.db.models.functions import Now
 
+from jobs.models import Company
 from pipeline.equality.answers import read_choices
 from pipeline.equality.questions import QUESTIONS
 from pipeline.models import Application, EqualityTotals
@@ -37,19 +38,30 @@ class Totals:
     by_question: dict[str, dict[str, int | None]]
 
 
-def read(company_id: UUID) -> Totals | None:
-    """Return the totals of a company; None until FEWEST people have answered."""
+def make_all() -> int:
+    """Make the totals of every company that asks, where they are due, and return their number."""
+    asking = Company.objects.filter(equality_questions__isnull=False).order_by("id")
+    return sum(make(company_id) for company_id in asking.values_list("id", flat=True))
+
+
+def make(company_id: UUID) -> bool:
+    """Make a company's totals anew if enough people have answered since, and tell whether so."""
     kept = EqualityTotals.objects.filter(company_id=company_id).first()
     counts, people = _count(company_id)
-    if people >= FEWEST and (kept is None or abs(people - kept.people) >= FEWEST):
-        values = {"people": people, "counts": counts, "made_at": timezone.now()}
-        kept, _ = EqualityTotals.objects.update_or_create(company_id=company_id, defaults=values)
+    if people < FEWEST or (kept and abs(people - kept.people) < FEWEST):
+        return False
+    values = {"people": people, "counts": counts, "made_at": Now()}
+    EqualityTotals.objects.update_or_create(company_id=company_id, defaults=values)
+    return True
+
+
+def read(company_id: UUID) -> Totals | None:
+    """Return the totals of a company; None until FEWEST people have answered. In one query."""
+    kept = EqualityTotals.objects.filter(company_id=company_id).first()
     if kept is None:
         return None
-    shown = {code: hide_small(cells) for code, cells in kept.counts.items()}
-    return Totals(
-        kept.people, kept.made_at, {code: shown[code] for code in QUESTIONS if code in shown}
-    )
+    shown = {code: hide_small(kept.counts[code]) for code in QUESTIONS if code in kept.counts}
+    return Totals(kept.people, kept.made_at, shown)
 
 
 def _count(company_id: UUID) -> tuple[dict[str, dict[str, int]], int]:

@@ -60,15 +60,20 @@ def agreed_in(request: HttpRequest, job: Job, form: forms.Form) -> list[Agreed]:
 
     Raises ConsentsChanged if the page showed something else than the company shows now.
     """
-    versions = shown_by(job.company)
-    if request.POST.get(SHOWN, "")[:LONGEST_SHOWN] != shown_value(job):
+    if not has_seen_consents(request, job):
         raise ConsentsChanged
+    versions = shown_by(job.company)
     ticked = {
         each.id
         for each in versions
         if each.is_notice or form.cleaned_data.get(f"{PREFIX}{each.id.hex}")
     }
     return agree(job.company.shown_consents, ticked)
+
+
+def has_seen_consents(request: HttpRequest, job: Job) -> bool:
+    """Tell whether the page from which a form comes showed what the company shows now."""
+    return request.POST.get(SHOWN, "")[:LONGEST_SHOWN] == shown_value(job)
 
 
 def shown_value(job: Job) -> str:

@@ -16,6 +16,7 @@ from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.attachments import storage
 from pipeline.equality import answers as equality
+from pipeline.equality import totals
 from pipeline.form import answers
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, ChangeKind
@@ -94,7 +95,7 @@ chosen AS (DELETE FROM pipeline_equalityanswers WHERE key = ANY(%(keys)s)),
 came AS (UPDATE pipeline_applicationsource SET {unnamed} WHERE application_id = ANY(%(ids)s)),
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
 SELECT count(*) FROM files
-""".format(unnamed=", ".join(f"{name} = ''" for name in PARAMETERS))
+""".format(unnamed=", ".join(f"{name} = ''" for name in PARAMETERS))  # noqa: S608  names of columns
 
 
 class Due(NamedTuple):
@@ -198,6 +199,7 @@ EVERY_NIGHT = "20 3 * * *"
 def erase_expired(context: Context) -> dict[str, int]:
     """Erase the personal data of applications whose retention has ended. Returns their number."""
     equality.mix()
+    totals.make_all()
     erased = 0
     while not context.cancelled:
         batch = erase_batch()

@@ -44,7 +44,7 @@ from pipeline.pages.applicant import openings
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.attachments import holder_of_browser
 from pipeline.pages.consents import CHANGED as CONSENTS_CHANGED
-from pipeline.pages.consents import agreed_in, equality_in
+from pipeline.pages.consents import agreed_in, equality_in, has_seen_consents
 from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.limits import TooOften
 from pipeline.selectors.applications import find_live
@@ -68,10 +68,16 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         messages.error(request, "To apply yourself, sign out of the company first.")
         return redirect("opening", job_id)
     if not form.is_valid():
+        if not has_seen_consents(request, job):  # else a box that is new would seem forgotten
+            form.add_error(None, str(CONSENTS_CHANGED))
         return openings.render_page(request, job, form, status=422)
     if person:
         return _submit_signed_in(request, job, person, form)
-    # From here on the response is the same for every address, known or not.
+    return _submit_unproved(request, job, form)
+
+
+def _submit_unproved(request: HttpRequest, job: Job, form: forms.Form) -> HttpResponse:
+    """Answer every address alike, known or not."""
     name, address, handle = (
         form.cleaned_data["name"],
         form.cleaned_data["email"],
@@ -95,7 +101,7 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, explain_refusal(error))
-        return redirect("opening", job_id)
+        return redirect("opening", job.id)
     except TooOften as refused:
         form.add_error(None, str(refused))
         response = openings.render_page(request, job, form, status=429)

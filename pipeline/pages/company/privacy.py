@@ -31,6 +31,8 @@ from pipeline.consents.versions import (
 )
 from pipeline.domain.errors import ConsentsChanged
 from pipeline.domain.permissions import Action
+from pipeline.equality import totals
+from pipeline.equality.questions import QUESTIONS, choose
 from pipeline.models import CONSENT_LENGTH, NOTICE_LENGTH
 from pipeline.pages.access import Member, for_members, form_member, require_permission
 from pipeline.pages.forms import LinesField, PlainForm
@@ -123,6 +125,17 @@ class TextsForm(PlainForm):
         return [each for each in found if each.text]
 
 
+class EqualityForm(PlainForm):
+    """Equal-opportunity questions that people are asked."""
+
+    questions = forms.MultipleChoiceField(
+        required=False,
+        label=gettext_lazy("Questions"),
+        choices=[(code, each.label) for code, each in QUESTIONS.items()],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members()
 def show(request: HttpRequest) -> HttpResponse:
@@ -132,8 +145,15 @@ def show(request: HttpRequest) -> HttpResponse:
         assert member is not None  # noqa: S101  the page is for members
         return _render(request, member)
     member = require_permission(member, MAY)
-    if request.POST.get("section") == "texts":
+    section = request.POST.get("section")
+    if section == "texts":
         return _publish(request, member)
+    if section == "equality":
+        return _choose_questions(request, member)
+    return _name_controller(request, member)
+
+
+def _name_controller(request: HttpRequest, member: Member) -> HttpResponse:
     form = ControllerForm(request.POST)
     if not form.is_valid():
         return _render(request, member, controller=form)
@@ -148,6 +168,16 @@ def show(request: HttpRequest) -> HttpResponse:
     messages.success(
         request, _("Saved. People read it from now on; the period holds from tonight.")
     )
+    return redirect("company_privacy")
+
+
+def _choose_questions(request: HttpRequest, member: Member) -> HttpResponse:
+    form = EqualityForm(request.POST)
+    if not form.is_valid():
+        return _render(request, member, equality=form)
+    codes = form.cleaned_data["questions"]
+    choose(company_id=member.company.id, codes=codes, by=member.user.id)
+    messages.success(request, _("Saved. Nobody has to answer."))
     return redirect("company_privacy")
 
 
@@ -185,6 +215,7 @@ def _render(
     *,
     controller: ControllerForm | None = None,
     texts: TextsForm | None = None,
+    equality: EqualityForm | None = None,
 ) -> HttpResponse:
     company = member.company
     shown = shown_by(company)
@@ -192,6 +223,9 @@ def _render(
         "member": member,
         "controller": controller or ControllerForm.of(company),
         "texts": texts or TextsForm(shown),
+        "equality": equality or EqualityForm(initial={"questions": company.equality_questions}),
+        "totals": _described_totals(company),
+        "fewest": totals.FEWEST,
         # Of texts that were refused: those that they were written from.
         "seen": request.POST[SEEN][:LONGEST_SEEN] if SEEN in request.POST else _seen(shown),
         "shown": shown,
@@ -200,5 +234,20 @@ def _render(
         "usual_days": Retention.USUAL_DAYS,
         "bounds": KEEP_DAYS,
     }
-    status = 422 if controller or texts else 200
+    status = 422 if controller or texts or equality else 200
     return render(request, "company/privacy.html", context, status=status)
+
+
+def _described_totals(company: Company) -> dict[str, Any] | None:
+    """Return the totals in words: each question with its rows; None until there are any."""
+    found = totals.read(company.id)
+    if found is None:
+        return None
+    questions = [
+        (
+            QUESTIONS[code].label,
+            [(QUESTIONS[code].choices.get(name, _("No answer")), n) for name, n in cells.items()],
+        )
+        for code, cells in found.by_question.items()
+    ]
+    return {"people": found.people, "made_at": found.made_at, "questions": questions}
