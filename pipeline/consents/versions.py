@@ -1,8 +1,8 @@
-"""What a company tells people who apply, and asks them to agree to: versions that never change.
+"""Versions of what a company tells people who apply, and asks them to agree to.
 
-The company's row names the versions that are shown now. Whoever applies names those that they were
-shown: with others they are asked again. A version that is published between that check and the
-application counts for the next person.
+They never change. The company's row names those that are shown now. Whoever applies names those
+that they were shown: with others they are asked again. A version that is published between that
+check and the application counts for the next person.
 """
 
 from __future__ import annotations

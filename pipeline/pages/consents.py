@@ -1,4 +1,4 @@
-"""What a company tells people who apply, on the form: its notice, consents, and the retention."""
+"""Fields and texts of a form to apply: notice, consents, retention, equal opportunity."""
 
 from __future__ import annotations
 

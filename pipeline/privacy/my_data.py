@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
+from jobs.models import Company
 from pipeline.attachments.reads import read_files_of_person
 from pipeline.consents import agreements
 from pipeline.domain.place import PUBLISHED
@@ -109,6 +110,24 @@ def _collect_emails(applications: QuerySet[Application]) -> dict[UUID, list[dict
     return emails
 
 
+def _describe_controller(company: Company) -> dict[str, str]:
+    return {"name": company.controller_name, "contact": company.privacy_contact}
+
+
+def _collect_brought(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Return what people brought along and agreed to when they applied, by application."""
+    came_from, agreed = origin.read_for_people(ids), agreements.read_for_people(ids)
+    chosen = dict(equality.read_choices(ids))
+    return {
+        each: {
+            "came_from": came_from.get(each, {}),
+            "agreements": agreed.get(each, []),
+            "equal_opportunity": chosen.get(each, {}),
+        }
+        for each in ids
+    }
+
+
 def _collect_applications(
     applicant_id: UUID,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -123,8 +142,7 @@ def _collect_applications(
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
     scores = read_scores_for_people(ids)
-    answered, came_from = answers.read_for_person(applicant_id), origin.read_for_people(ids)
-    agreed, chosen = agreements.read_for_people(ids), dict(equality.read_choices(ids))
+    answered, brought = answers.read_for_person(applicant_id), _collect_brought(ids)
     applications = [
         {
             "id": row.id,
@@ -143,13 +161,8 @@ def _collect_applications(
             "eligible_at": row.eligible_at,
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
-            "responsible": {
-                "name": row.job.company.controller_name,
-                "contact": row.job.company.privacy_contact,
-            },
-            "came_from": came_from.get(row.id, {}),
-            "agreements": agreed.get(row.id, []),
-            "equal_opportunity": chosen.get(row.id, {}),
+            "responsible": _describe_controller(row.job.company),
+            **brought[row.id],
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),

@@ -171,7 +171,7 @@ def write_reference(row: Reference, named: Mapping[str, Any]) -> None:
 
 
 class Companion(Protocol):
-    """What comes with an application, and is written beside it in the same statement."""
+    """Data that comes with an application, and is written beside it in the same statement."""
 
     def rows(self, application: Application, *, is_new: bool, at: datetime) -> Iterable[Model]:
         """Return the rows to write. `is_new`: else an unverified application is taken over."""
@@ -389,6 +389,11 @@ def apply_unverified(
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_person(email)
     about, if_not_you = APPLIED, NOT_YOU
+    brought: dict[str, Any] = {
+        "application_id": application_id,
+        "filled": filled,
+        "companions": companions,
+    }
     try:
         apply(
             job_id=job.id,
@@ -396,24 +401,14 @@ def apply_unverified(
             name=name,
             actor=Actor(ActorKind.APPLICANT, person.id),
             verified=False,
-            application_id=application_id,
-            filled=filled,
-            companions=companions,
+            **brought,
         )
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
-        apply_unverified(
-            job=job,
-            name=name,
-            email=email,
-            requester=requester,
-            application_id=application_id,
-            filled=filled,
-            companions=companions,
-        )
+        apply_unverified(job=job, name=name, email=email, requester=requester, **brought)
         return
     codes.send(
         person.email,

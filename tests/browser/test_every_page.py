@@ -78,7 +78,7 @@ ANYBODY: dict[str, Where] = {
     "openings": _nothing,
     "opening": _job,
     **dict.fromkeys(("job_facts", "job_embed"), _job),
-    "privacy": _nothing,
+    **dict.fromkeys(("privacy", "accessibility"), _nothing),
     "problems": _nothing,
     "problem": _problem,
     "sign_in": _nothing,
@@ -98,7 +98,7 @@ APPLICANT: dict[str, Where] = {
     "answer_mine": lambda world: {"application_id": world.questioned.id},
     "contest_mine": lambda world: {"application_id": world.ended.id},
     **dict.fromkeys(("defer_mine", "preaccept_mine", "pass_mine"), World.ids_of_my_place),
-    **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
+    **dict.fromkeys(("my_places", "my_privacy", "my_receipt", "take_over"), _mine),
     "withdraw_mine": _mine,
     **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),
 }
@@ -116,7 +116,7 @@ COMPANY: dict[str, Where] = {
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
     "working_hours": _nothing,
-    "undo_time": _nothing,
+    **dict.fromkeys(("undo_time", "company_privacy", "company_sources"), _nothing),
     "decisions": _job,
     "extend_offer": _offered,
     "job_templates": _nothing,
@@ -129,6 +129,7 @@ COMPANY: dict[str, Where] = {
     "people": _nothing,
     "person": lambda world: {"applicant_id": world.applicant.id},
     **dict.fromkeys(("timeline", "verify_log", "replay", "figures", "reports"), _job),
+    "job_sources": _job,
 }
 
 
@@ -194,14 +195,14 @@ ONLY_POSTED_TO = set(
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
-    withdraw_question
+    withdraw_question withdraw_consent
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
     """.split()
 )
 NO_PAGES = set(
     """
-    attachment_file my_file
+    attachment_file my_file company_sources_file job_sources_file
     export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker rail_jobs
@@ -215,6 +216,7 @@ ELSEWHERE = {
     **dict.fromkeys(("dev_mail", "dev_mail_html", "dev_mails", "unsubscribe"), "test_dev_mail.py"),
     "attachment": "test_attachments.py",
     "decision": "test_deciding.py",
+    "terms": "test_every_button.py",
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",
     "enter_code": "test_stories.py",

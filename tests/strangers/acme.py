@@ -213,10 +213,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     key = _key(acme)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = _people()
-    first, second, third = (
-        factories.application(job, p, filled=_form(job), companions=_companions(acme, job))
-        for p in people
-    )
+    first, second, third = (_applied(acme, job, each) for each in people)
     attachment = _attachment(second)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
@@ -266,6 +263,10 @@ def _people() -> list[Any]:
         factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
         for number in range(3)
     ]
+
+
+def _applied(acme: Company, job: Any, person: Any) -> Application:
+    return factories.application(job, person, filled=_form(job), companions=_companions(acme, job))
 
 
 def _form(job: Any) -> Any:

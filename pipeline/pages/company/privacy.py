@@ -46,7 +46,7 @@ STALE = gettext_lazy(
 
 
 class ControllerForm(PlainForm):
-    """Who is responsible for people's data, and how long the company keeps it."""
+    """Form for who is responsible for people's data, and how long the company keeps it."""
 
     legal_name = NameField(
         required=False,

@@ -21,7 +21,7 @@ from pipeline.selectors.jobs import read_job
 
 
 class ControllerOut(TypedDict):
-    """Who is responsible for people's data, and how to reach them. Empty: not stated."""
+    """Company that is responsible for people's data, and its contact; empty if it names none."""
 
     name: str
     contact: str
@@ -39,7 +39,7 @@ class ConsentOut(TypedDict):
 
 
 class PrivacyOut(TypedDict):
-    """What a company tells people who apply to a job."""
+    """Responsible company, retention and texts for people who apply to a job."""
 
     controller: ControllerOut
     keep_days: Count
