@@ -26,7 +26,7 @@ from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in sixteen queries, without secrets.
+    """Return all data kept about a person, with explanations, in fifteen queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags, links and
     scores, but not the note of a decision.
@@ -114,13 +114,11 @@ def _describe_controller(company: Company) -> dict[str, str]:
     return {"name": company.controller_name, "contact": company.privacy_contact}
 
 
-def _collect_brought(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
-    """Return what people brought along and agreed to when they applied, by application."""
-    came_from, agreed = origin.read_for_people(ids), agreements.read_for_people(ids)
-    chosen = dict(equality.read_choices(ids))
+def _collect_agreed(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Return what people agreed to and chose when they applied, by application."""
+    agreed, chosen = agreements.read_for_people(ids), dict(equality.read_choices(ids))
     return {
         each: {
-            "came_from": came_from.get(each, {}),
             "agreements": agreed.get(each, []),
             "equal_opportunity": chosen.get(each, {}),
         }
@@ -137,12 +135,13 @@ def _collect_applications(
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails = _collect_emails(theirs)
-    rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
+    joined = theirs.select_related("job__posting", "job__company", "came_from")
+    rows = list(joined.order_by("id"))
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
     scores = read_scores_for_people(ids)
-    answered, brought = answers.read_for_person(applicant_id), _collect_brought(ids)
+    answered, agreed = answers.read_for_person(applicant_id), _collect_agreed(ids)
     applications = [
         {
             "id": row.id,
@@ -162,7 +161,8 @@ def _collect_applications(
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
             "responsible": _describe_controller(row.job.company),
-            **brought[row.id],
+            "came_from": origin.of_row(row.came_from).values if hasattr(row, "came_from") else {},
+            **agreed[row.id],
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),

@@ -82,12 +82,6 @@ def forget(application_ids: Iterable[Any]) -> None:
     rows.update(**dict.fromkeys(PARAMETERS, ""))
 
 
-def read_for_people(application_ids: Iterable[Any]) -> dict[Any, dict[str, str]]:
-    """Return the values kept with some applications, in one query; none for direct ones."""
-    rows = ApplicationSource.objects.filter(application_id__in=list(application_ids))
-    return {row.application_id: of_row(row).values for row in rows}
-
-
 def of_row(row: ApplicationSource) -> Origin:
     """Return the origin that is kept in a row."""
     return replace(Origin(), **{name: getattr(row, name) for name in PARAMETERS})

@@ -225,8 +225,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
-    dead = background_tasks.dead(acme)
-    running = background_tasks.started(acme)
+    dead, running = background_tasks.dead(acme), background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
     plan = schedules.create(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
