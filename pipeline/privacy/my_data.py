@@ -135,8 +135,7 @@ def _collect_applications(
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails = _collect_emails(theirs)
-    joined = theirs.select_related("job__posting", "job__company", "came_from")
-    rows = list(joined.order_by("id"))
+    rows = list(theirs.select_related("job__posting", "job__company", "came_from").order_by("id"))
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
