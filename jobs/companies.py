@@ -73,6 +73,13 @@ def set_undo_times(*, company_id: UUID, seconds: Mapping[str, int | None], by: U
     security.info("undo_time.changed", extra={"company": str(company_id), "by": str(by), **seconds})
 
 
+def name_controller(*, company_id: UUID, legal_name: str, contact: str, by: UUID | None) -> None:
+    """Name who is responsible for people's data, and how to reach them; empty: as the company."""
+    values = {"legal_name": legal_name, "privacy_contact": contact}
+    Company.objects.filter(id=company_id).update(**values)
+    security.info("controller.named", extra={"company": str(company_id), "by": str(by)})
+
+
 def checked_company_name(name: str) -> str:
     try:
         name = checked_name(name)

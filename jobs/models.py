@@ -21,6 +21,8 @@ MAX_CAPACITY = 10_000
 MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
+CONTACT_LENGTH = 300
+KEEP_DAYS = (30, 3_650)  # the fewest and the most days to keep data of ended applications
 ZONE_LENGTH = 64
 UNDO_SECONDS = (10, 3_600)  # the shortest and the longest time to undo a decision
 
@@ -87,6 +89,17 @@ class Company(models.Model):
     # long as the site says.
     undo_removal_seconds = models.IntegerField(null=True)
     undo_hiring_seconds = models.IntegerField(null=True)
+    # Who is responsible for people's data, and how to reach them; empty: the company's name.
+    legal_name = models.CharField(max_length=NAME_LENGTH, blank=True, default="", db_default="")
+    privacy_contact = models.CharField(
+        max_length=CONTACT_LENGTH, blank=True, default="", db_default=""
+    )
+    # How long jobs keep data unless they say so themselves; null: as long as is usual.
+    keep_days = models.IntegerField(null=True)
+    # The privacy notice and consents that people who apply are shown (`pipeline.consents`).
+    shown_consents = ArrayField(models.UUIDField(), null=True)
+    # The equal-opportunity questions that they are asked (`pipeline.equality`), by their codes.
+    equality_questions = ArrayField(models.CharField(max_length=20), null=True)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -101,10 +114,18 @@ class Company(models.Model):
                 & Q(undo_hiring_seconds__range=UNDO_SECONDS),
                 name="company_undo_in_range",
             ),
+            models.CheckConstraint(
+                condition=Q(keep_days__range=KEEP_DAYS), name="company_keep_days_in_range"
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def controller_name(self) -> str:
+        """Return the name of who is responsible for people's data."""
+        return self.legal_name or self.name
 
     @property
     def is_test(self) -> bool:
@@ -460,10 +481,12 @@ class JobPosting(PostingFacts):
 class Retention(models.Model):
     """Retention period of the personal data of a job's ended applications.
 
-    A job without a row uses USUAL_DAYS. A legal hold keeps the data until it is lifted.
+    A job without a row keeps it as long as its company says, or else for USUAL_DAYS. A legal hold
+    keeps the data until it is lifted.
     """
 
-    LEAST_DAYS, USUAL_DAYS, MOST_DAYS = 30, 730, 3_650
+    LEAST_DAYS, MOST_DAYS = KEEP_DAYS
+    USUAL_DAYS = 730
 
     job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="retention")
     keep_days = models.IntegerField(default=USUAL_DAYS)
@@ -472,7 +495,7 @@ class Retention(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(keep_days__range=(30, 3_650)), name="retention_days_in_range"
+                condition=Q(keep_days__range=KEEP_DAYS), name="retention_days_in_range"
             )
         ]
 

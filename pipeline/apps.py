@@ -16,11 +16,12 @@ class PipelineConfig(AppConfig):
         from pipeline.audit import receipts
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.database import fatal_errors
-        from pipeline.integrations import request_log
+        from pipeline.integrations.request_log import request_log
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications import devices, outbox, reviewers
         from pipeline.notifications.applicants import start_tracking_emails
         from pipeline.services import outage
+        from pipeline.sources.views import view_log
         from pipeline.webhooks.queue import start_follow_up
         from tasks.registry import chores
 
@@ -33,6 +34,7 @@ class PipelineConfig(AppConfig):
         if not env.TESTING:
             fatal_errors.install_hook()
             start_announcing()
+            view_log.start()
             if env.REQUEST_LOG:
                 request_log.start()
             post_migrate.connect(self.schedule_upkeep, sender=self, dispatch_uid="pipeline.upkeep")

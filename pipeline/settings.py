@@ -9,7 +9,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import attachments, env, keys
+from pipeline.config import attachments, env, keys, site_texts
 from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.logging import configure_logging, start_error_reports
 from pipeline.database.cluster import Cluster
@@ -178,6 +178,8 @@ DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are emailed; tests that need it switch it on
 SITE_URL = env.SITE_URL
+TERMS_TEXT = site_texts.read("TERMS_FILE", env.TERMS_FILE)
+ACCESSIBILITY_TEXT = site_texts.read("ACCESSIBILITY_FILE", env.ACCESSIBILITY_FILE)
 SIGN_UP = env.SIGN_UP
 SIGN_UP_CONTACT = env.SIGN_UP_CONTACT
 SIGN_UP_REFUSED_DOMAINS = {each.strip().lower() for each in env.SIGN_UP_REFUSED_DOMAINS}

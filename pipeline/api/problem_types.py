@@ -278,6 +278,14 @@ FORM_CHANGED = ProblemType(
     remedy="Read the job: it has the current `questions` and `form_version`. Answer those.",
     raised_as=(line.FormChanged,),
 )
+CONSENTS_CHANGED = ProblemType(
+    status=409,
+    code="CONSENTS_CHANGED",
+    title="The notice or consents have changed",
+    about="`consents` names a version that the company does not show now",
+    remedy="`GET /jobs/{id}/privacy` has the current ones. Show them to the person and ask again.",
+    raised_as=(line.ConsentsChanged,),
+)
 REQUIREMENT_NOT_MET = ProblemType(
     status=409,
     code="REQUIREMENT_NOT_MET",
@@ -477,6 +485,14 @@ UNSUPPORTED_MEDIA_TYPE = ProblemType(
     about="the body is not `application/json` (a file: `text/csv` or a form)",
     remedy="Send the header `Content-Type`.",
     raised_as=("rest_framework.exceptions.UnsupportedMediaType",),
+)
+CONSENT_MISSING = ProblemType(
+    status=422,
+    code="CONSENT_MISSING",
+    about="`consents` lacks the privacy notice or a required consent; `errors` names them by id",
+    remedy="`GET /jobs/{id}/privacy` has their texts. Show them to the person, and send the ids of "
+    "the notice and of what they agree to.",
+    raised_as=(line.ConsentMissing,),
 )
 FILE_NOT_ACCEPTED = ProblemType(
     status=422,

@@ -256,6 +256,8 @@ def _errors(exc: BaseException | None) -> list[dict[str, str]]:
         return field_errors(exc.detail)
     if isinstance(exc, line.RequirementNotMet):
         return field_errors({"answers": {exc.facts["question"]: [str(exc)]}})
+    if isinstance(exc, line.ConsentMissing):
+        return field_errors({"consents": {str(id): [str(exc)] for id in exc.facts["missing"]}})
     return background_errors(exc)
 
 

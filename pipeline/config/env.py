@@ -187,6 +187,9 @@ SIGN_UP_REFUSED_DOMAINS: list[str] = _env.list("SIGN_UP_REFUSED_DOMAINS", defaul
 SITE_JOB_LIST: bool = _env.bool("SITE_JOB_LIST", default=True)
 # Name servers for the records that prove companies' own domains; empty: the system's.
 CAREERS_NAME_SERVERS: list[str] = _env.list("CAREERS_NAME_SERVERS", default=[])
+# Files with the operator's own terms and accessibility statement, as plain text in UTF-8.
+TERMS_FILE: str = _env.str("TERMS_FILE", default="")
+ACCESSIBILITY_FILE: str = _env.str("ACCESSIBILITY_FILE", default="")
 # How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
 # How many days a company has to answer someone who asked it to look again.

@@ -246,6 +246,17 @@ class FormChanged(LineError):
     )
 
 
+class ConsentsChanged(LineError):
+    message = _(
+        "The company has changed its privacy notice or consents since you read them. Read them"
+        " again."
+    )
+
+
+class ConsentMissing(LineError):
+    message = _("The company needs your agreement to this before you can apply.")
+
+
 class RequirementNotMet(LineError):
     message = "{refusal}"
 

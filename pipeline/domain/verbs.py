@@ -44,6 +44,8 @@ _JOINING = (
     errors.DrawFull,
     errors.FormChanged,
     errors.RequirementNotMet,
+    errors.ConsentsChanged,
+    errors.ConsentMissing,
     errors.ClockMoving,
     errors.SandboxFull,
 )

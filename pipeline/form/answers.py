@@ -213,7 +213,7 @@ def keep(job: LockedJob, row: GivenAnswers) -> None:
     """Write answers with the event that names them, which was logged in this change."""
     entry = _event_of(job, row.application_id)
     row.seq, row.given_at = entry.seq, entry.at
-    job.answers.append(row)
+    job.beside.append(row)
 
 
 def _event_of(job: LockedJob, application_id: UUID) -> LogEntry:

@@ -13,13 +13,15 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
+from django.db.models import Model
+
 from jobs.models import JobStatus, LineCounters
 from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.event_log import LogEntry
 from pipeline.line.misses import LastMiss
-from pipeline.models import Application, GivenAnswers, PlannedSeats
+from pipeline.models import Application, PlannedSeats
 
 # Among `LockedJob.webhook_types`: an endpoint wants all of them.
 ALL_WEBHOOKS = "*"
@@ -150,8 +152,8 @@ class LockedJob(LineCounters):
     people: dict[UUID, Application] = field(default_factory=dict)
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
-    # Answers of new and waiting people that are not written yet.
-    answers: list[GivenAnswers] = field(default_factory=list)
+    # New rows of other tables that belong to this change, and are not written yet.
+    beside: list[Model] = field(default_factory=list)
     # Time zones of their people, where known, for quiet hours.
     zones: dict[UUID, str] = field(default_factory=dict)
     # Events not written yet, and all events of this transaction for `pipeline.line.write`.
@@ -219,7 +221,7 @@ class LockedJob(LineCounters):
         """Forget the changes that are now in the database."""
         self.created.clear()
         self.changed.clear()
-        if self.answers:
-            self.answers.clear()
+        if self.beside:
+            self.beside.clear()
         self.entries.clear()
         self.announced_due_at = self.next_due_at

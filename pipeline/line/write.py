@@ -11,13 +11,14 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Model
 from django.dispatch import Signal
 
 from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, count_people_ahead
-from pipeline.models import GivenAnswers, Standing
+from pipeline.models import Standing
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
@@ -77,7 +78,6 @@ WRITTEN_OF_JOB = ["id", "company_id", "last_txid", *(n for n in WRITTEN if n not
 
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
 ENTRY = list(LogEntry.__dataclass_fields__)
-ANSWERS: list[str] = [each.attname for each in GivenAnswers._meta.concrete_fields]
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
@@ -85,12 +85,6 @@ CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
     table="pipeline_application",
     names=APPLICATION_COLUMNS,
     source=_recordset.format(table="pipeline_application", rows="created"),
-)
-
-GIVE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
-    table="pipeline_givenanswers",
-    names=", ".join(ANSWERS),
-    source=_recordset.format(table="pipeline_givenanswers", rows="answers"),
 )
 
 # Update the applications that a change moved, all of the locked job (see
@@ -153,12 +147,12 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
 def write_to_database(job: LockedJob, *, commit: bool) -> None:
     """Write the changes of a job whose rows are in the database."""
     few = len(job.changed) <= FEW
-    tables = (
+    tables = [
         ("created", CREATE, job.created.values(), APPLICATION),
         ("changed", CHANGE_FEW if few else CHANGE, job.changed.values(), APPLICATION),
         ("entries", APPEND, job.entries, ENTRY),
-        ("answers", GIVE, job.answers, ANSWERS),
-    )
+        *_tables_beside(job),
+    ]
     names = (*WRITTEN_OF_JOB, *HIRING) if job.is_hiring_changed else WRITTEN_OF_JOB
     values: dict[str, Any] = {name: getattr(job, name) for name in names}
     values |= job.policy.values() | {"status": job.status.value}
@@ -195,6 +189,26 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
             transaction.on_commit(lambda: _announce_written(job))
         job.announced_entries += job.entries
     job.mark_written()
+
+
+def _tables_beside(job: LockedJob) -> list[tuple[str, str, Any, list[str]]]:
+    """Return the statements for the new rows of other tables, one for each table."""
+    by_kind: dict[type[Model], list[Model]] = {}
+    for row in job.beside:
+        by_kind.setdefault(type(row), []).append(row)
+    found = []
+    for kind, rows in by_kind.items():
+        text, columns = _insertion(kind)
+        found.append((f"new_{kind._meta.db_table}", text, rows, columns))
+    return found
+
+
+@cache
+def _insertion(kind: type[Model]) -> tuple[str, list[str]]:
+    """Return the statement that inserts rows of a model, and their columns."""
+    table, columns = kind._meta.db_table, [each.attname for each in kind._meta.concrete_fields]
+    names, source = ", ".join(columns), _recordset.format(table=table, rows=f"new_{table}")
+    return f"INSERT INTO {table} ({names}) SELECT {names} FROM {source}", columns
 
 
 def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:

@@ -29,6 +29,7 @@ ACTIVITY_DAYS = 400
 COMPANY_REQUESTS_DAYS = 90
 
 
+_BEFORE_TODAY = "day < (clock_timestamp() AT TIME ZONE 'UTC')::date"
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
 
@@ -137,6 +138,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
+    # Hashes of yesterday's visitors, and the salt with which they were made.
+    "visitors": (_removal_sql("pipeline_visitor", "digest", _BEFORE_TODAY), BATCH),
+    "visitor_salts": (_removal_sql("pipeline_visitorsalt", "day", _BEFORE_TODAY), BATCH),
     "codes": (
         _removal_sql(
             "applicants_signincode",

@@ -10,6 +10,13 @@ from pipeline.models.careers import (
     CareersPage,
     CareersSlug,
 )
+from pipeline.models.consents import (
+    CONSENT_LENGTH,
+    NOTICE_LENGTH,
+    Agreement,
+    ConsentVersion,
+)
+from pipeline.models.equality import EqualityAnswers, EqualityTotals
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -66,6 +73,13 @@ from pipeline.models.review import (
     SavedView,
     Score,
 )
+from pipeline.models.sources import (
+    SOURCE_LENGTH,
+    ApplicationSource,
+    JobViews,
+    Visitor,
+    VisitorSalt,
+)
 from pipeline.models.texts import (
     SENDER_LENGTH,
     SENTENCE_LENGTH,
@@ -110,6 +124,7 @@ from pipeline.models.work import (
 
 __all__ = [
     "BY_LOT",
+    "CONSENT_LENGTH",
     "CRITERION_HELP_LENGTH",
     "CRITERION_LENGTH",
     "DOMAIN_LENGTH",
@@ -124,10 +139,12 @@ __all__ = [
     "MOST_ORIGINS",
     "MOST_TIMES",
     "NOTE_LENGTH",
+    "NOTICE_LENGTH",
     "SCORE_TEXT_LENGTH",
     "SENDER_LENGTH",
     "SENTENCE_LENGTH",
     "SLUG_LENGTH",
+    "SOURCE_LENGTH",
     "TAG_LENGTH",
     "TEMPLATE_NAME_LENGTH",
     "TEXT_LENGTH",
@@ -135,12 +152,14 @@ __all__ = [
     "VIEW_NAME_LENGTH",
     "VIEW_QUERY_LENGTH",
     "ZONE_LENGTH",
+    "Agreement",
     "Application",
     "ApplicationAssignee",
     "ApplicationLink",
     "ApplicationNote",
     "ApplicationReference",
     "ApplicationRow",
+    "ApplicationSource",
     "ApplicationTag",
     "Attachment",
     "CareersLogo",
@@ -150,6 +169,7 @@ __all__ = [
     "ChangeKind",
     "ClockAdvance",
     "CompanyText",
+    "ConsentVersion",
     "Contest",
     "Criterion",
     "DecisionItem",
@@ -157,6 +177,8 @@ __all__ = [
     "DecisionText",
     "Email",
     "EmailState",
+    "EqualityAnswers",
+    "EqualityTotals",
     "Event",
     "ForecastStatement",
     "FormDraft",
@@ -173,6 +195,7 @@ __all__ = [
     "JobForecast",
     "JobReference",
     "JobTemplate",
+    "JobViews",
     "LastWhatIf",
     "Letterhead",
     "NameWord",
@@ -194,6 +217,8 @@ __all__ = [
     "StoredFile",
     "StoredPart",
     "Throttle",
+    "Visitor",
+    "VisitorSalt",
     "WebServer",
     "WebhookAttempt",
     "WebhookDelivery",

@@ -31,6 +31,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "rail": SimpleLazyObject(lambda: navigation.build_rail(request)),
         "top_links": SimpleLazyObject(lambda: navigation.build_top_links(request)),
         "dev_mail": settings.DEV_MAIL,
+        "has_terms": bool(settings.TERMS_TEXT),
         "has_push": bool(settings.VAPID_PRIVATE_KEY),
         "story_people": STORY_PEOPLE if has_story_access(request) else {},
         "server_time": timezone.now().isoformat(),

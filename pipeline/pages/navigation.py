@@ -110,6 +110,12 @@ SECTIONS = (
                 within="company_email email_sender",
             ),
             Place(
+                name="company_privacy",
+                label=_("Privacy"),
+                icon="lock-closed",
+                about=_("Your privacy notice and consents, and how long data is kept."),
+            ),
+            Place(
                 name="job_templates",
                 label=_("Job templates"),
                 icon="bookmark",
@@ -213,6 +219,7 @@ JOBS = Place(
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
     " add_question edit_question ask_question job_review attachment decisions extend_offer"
     " job_access",
+    " job_sources",
     key="j",
 )
 MAIN = (
@@ -222,7 +229,7 @@ MAIN = (
         name="company_reports",
         label=_("Reports"),
         icon="chart-bar",
-        within="idle_seats",
+        within="idle_seats company_sources",
         key="r",
     ),
     Place(
@@ -240,6 +247,7 @@ OTHERS = (
     Place(name="new_job", label=_("Create a job"), action=Action.CREATE_JOB),
     Place(name="contests", label=_("Look again"), action=Action.READ_JOBS),
     Place(name="idle_seats", label=_("Idle seats")),
+    Place(name="company_sources", label=_("Where people came from")),
     Place(
         name="account",
         label=_("Your account"),
@@ -254,7 +262,8 @@ OF_APPLICANTS = (
         name="dashboard",
         label=_("My applications"),
         within="my_application my_places my_receipt check_receipt take_over defer_mine"
-        " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine",
+        " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine"
+        " my_privacy",
     ),
     Place(name="openings", label=_("Open jobs"), within="opening job_facts"),
 )

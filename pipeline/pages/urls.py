@@ -11,6 +11,8 @@ from pipeline.pages import (
     imports,
     sandbox,
     site_files,
+    site_texts,
+    sources,
     webhooks,
 )
 
@@ -22,6 +24,8 @@ _WEBHOOKS_A = "company/webhooks/<uuid:webhook_id>/"
 _WEBHOOKS_DELIVERY = f"{_WEBHOOKS_A}deliveries/<uuid:delivery_id>/"
 
 urlpatterns = [
+    path("terms/", site_texts.terms, name="terms"),
+    path("accessibility/", site_texts.accessibility, name="accessibility"),
     path("robots.txt", site_files.robots, name="robots"),
     path("sitemap.xml", site_files.sitemap, name="sitemap"),
     path("favicon.ico", site_files.favicon, name="favicon"),
@@ -42,6 +46,10 @@ urlpatterns = [
     path(f"{_HISTORY_JOB}/verify/", history.verify_log, name="verify_log"),
     path(f"{_HISTORY_JOB}/replay/", history.replay, name="replay"),
     path("", include("pipeline.pages.figures.urls")),
+    path("company/sources/", sources.show_company, name="company_sources"),
+    path("company/sources/file.csv", sources.download_company, name="company_sources_file"),
+    path(f"{_HISTORY_JOB}/sources/", sources.show_job, name="job_sources"),
+    path(f"{_HISTORY_JOB}/sources/file.csv", sources.download_job, name="job_sources_file"),
     path(f"{_FILES_JOB}/export/<str:what>.<str:format>", files.stream_export, name="export"),
     path(f"{_FILES_JOB}/export/", files.prepare_download, name="prepare_export"),
     path("company/files/<uuid:file_id>/", files.download, name="stored_file"),

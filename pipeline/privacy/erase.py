@@ -17,9 +17,11 @@ from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken, Device
 from pipeline.attachments import uploads
 from pipeline.attachments.reads import read_files_of_person
+from pipeline.consents import agreements
 from pipeline.database import statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.equality import answers as equality
 from pipeline.files import stored
 from pipeline.files.imports.reading import (
     read_file,
@@ -49,6 +51,7 @@ from pipeline.review.annotations import forget_annotations
 from pipeline.services.changes import record_application_changes
 from pipeline.services.contests import drop_contest
 from pipeline.services.leaving import withdraw
+from pipeline.sources import origin
 
 security = logging.getLogger("security")
 
@@ -311,6 +314,9 @@ def _remove_traces(person: Applicant) -> bool:
     file_ids = [file.id for file in chain.from_iterable(files)]
     forget_annotations(application_ids)
     answers.forget(application_ids)
+    origin.forget(application_ids)
+    agreements.forget(application_ids)
+    equality.forget(application_ids)
     uploads.forget_of_applications(application_ids)
     uploads.forget_of_person(person.id)
     if not person.email.startswith(ERASED):  # a repeated erasure changes nothing

@@ -11,19 +11,23 @@ from django.db.models import QuerySet
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
+from jobs.models import Company
 from pipeline.attachments.reads import read_files_of_person
+from pipeline.consents import agreements
 from pipeline.domain.place import PUBLISHED
+from pipeline.equality import answers as equality
 from pipeline.form import answers
 from pipeline.models import Application, Attachment, DecisionText, Email, Event, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
+from pipeline.sources import origin
 from pipeline.texts.letterheads import letterhead_of
 from pipeline.wording import sentences
 from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in thirteen queries, without secrets.
+    """Return all data kept about a person, with explanations, in fifteen queries, without secrets.
 
     It includes the reason code of a company's decision and what it wrote to the person, and the
     company's notes, tags, links and scores, but not the note of a decision.
@@ -109,6 +113,22 @@ def _collect_emails(applications: QuerySet[Application]) -> dict[UUID, list[dict
     return emails
 
 
+def _describe_controller(company: Company) -> dict[str, str]:
+    return {"name": company.controller_name, "contact": company.privacy_contact}
+
+
+def _collect_agreed(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Return what people agreed to and chose when they applied, by application."""
+    agreed, chosen = agreements.read_for_people(ids), dict(equality.read_choices(ids))
+    return {
+        each: {
+            "agreements": agreed.get(each, []),
+            "equal_opportunity": chosen.get(each, {}),
+        }
+        for each in ids
+    }
+
+
 def _collect_applications(
     applicant_id: UUID,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -118,12 +138,13 @@ def _collect_applications(
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails = _collect_emails(theirs)
-    rows = list(theirs.select_related("job__posting", "job__company__letterhead").order_by("id"))
+    named = ("job__posting", "job__company__letterhead", "came_from")
+    rows = list(theirs.select_related(*named).order_by("id"))
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
     scores = read_scores_for_people(ids)
-    answered = answers.read_for_person(applicant_id)
+    answered, agreed = answers.read_for_person(applicant_id), _collect_agreed(ids)
     applications = [
         {
             "id": row.id,
@@ -143,6 +164,9 @@ def _collect_applications(
             "eligible_at": row.eligible_at,
             **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
+            "responsible": _describe_controller(row.job.company),
+            "came_from": origin.of_row(row.came_from).values if hasattr(row, "came_from") else {},
+            **agreed[row.id],
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),

@@ -17,12 +17,15 @@ from jobs import activity
 from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.attachments import storage
+from pipeline.equality import answers as equality
+from pipeline.equality import totals
 from pipeline.form import answers
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, ChangeKind
 from pipeline.privacy.erase import erase_person
 from pipeline.review.annotations import forget_annotations
 from pipeline.services.changes import record_application_changes
+from pipeline.sources.origin import PARAMETERS
 from tasks.context import Context
 from tasks.registry import task_type
 from tasks.scheduling import schedules
@@ -45,6 +48,15 @@ WITH ended AS (
       AND job.clock_offset_seconds = 0
     UNION ALL
     SELECT live.*, statement_timestamp()
+    FROM jobs_company less JOIN jobs_job job ON job.company_id = less.id
+    JOIN pipeline_application live ON live.job_id = job.id
+    WHERE less.keep_days < %(usual)s AND live.status = 'INACTIVE' AND live.name <> %(erased)s{among}
+      AND live.ended_at >= statement_timestamp() - make_interval(days => %(usual)s)
+      AND live.ended_at < statement_timestamp() - make_interval(days => %(least)s)
+      AND job.clock_offset_seconds = 0
+      AND NOT EXISTS (SELECT FROM jobs_retention own WHERE own.job_id = job.id)
+    UNION ALL
+    SELECT live.*, statement_timestamp()
     FROM jobs_retention less JOIN jobs_job job ON job.id = less.job_id
     JOIN pipeline_application live ON live.job_id = job.id
     WHERE less.keep_days < %(usual)s AND live.status = 'INACTIVE' AND live.name <> %(erased)s{among}
@@ -59,8 +71,11 @@ WITH ended AS (
       AND live.status = 'INACTIVE' AND live.name <> %(erased)s{among}
 )
 SELECT ended.job_id, ended.id, ended.applicant_id
-FROM ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
-WHERE ended.ended_at < ended.now - make_interval(days => coalesce(kept.keep_days, %(usual)s))
+FROM ended JOIN jobs_job job ON job.id = ended.job_id
+JOIN jobs_company company ON company.id = job.company_id
+LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
+WHERE ended.ended_at < ended.now
+      - make_interval(days => coalesce(kept.keep_days, company.keep_days, %(usual)s))
   AND NOT coalesce(kept.legal_hold, false)
   AND NOT EXISTS (
       SELECT FROM pipeline_contest asked
@@ -78,9 +93,12 @@ WITH notes AS (DELETE FROM pipeline_decisionnote WHERE application_id = ANY(%(id
 said AS (DELETE FROM pipeline_decisiontext WHERE application_id = ANY(%(ids)s)),
 contests AS (DELETE FROM pipeline_contest WHERE application_id = ANY(%(ids)s)),
 texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
+agreed AS (DELETE FROM pipeline_agreement WHERE application_id = ANY(%(ids)s)),
+chosen AS (DELETE FROM pipeline_equalityanswers WHERE key = ANY(%(keys)s)),
+came AS (UPDATE pipeline_applicationsource SET {unnamed} WHERE application_id = ANY(%(ids)s)),
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
 SELECT count(*) FROM files
-"""
+""".format(unnamed=", ".join(f"{name} = ''" for name in PARAMETERS))  # noqa: S608  names of columns
 
 
 PERIOD_CHANGED = activity.declare(
@@ -169,7 +187,7 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
         ["applicant_id", "name"],
     )
     with connection.cursor() as cursor:
-        cursor.execute(_FORGET, {"ids": ids})
+        cursor.execute(_FORGET, {"ids": ids, "keys": list(equality.keys_of(ids))})
         if cursor.fetchone() != (0,):
             storage.request_removal()
     forget_annotations(ids)
@@ -190,6 +208,8 @@ EVERY_NIGHT = "20 3 * * *"
 @task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=600, max_attempts=3, cap=1)
 def erase_expired(context: Context) -> dict[str, int]:
     """Erase the personal data of applications whose retention has ended. Returns their number."""
+    equality.mix()
+    totals.make_all()
     erased = 0
     while not context.cancelled:
         batch = erase_batch()

@@ -62,6 +62,8 @@ class SeenApplication:
     # The target of the job's reviews, and the hours in which its time runs, as they are stored.
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
+    # Where it came from: None if directly, empty once the person is erased.
+    source: str | None = None
 
     @property
     def review_since(self) -> datetime | None:
@@ -81,6 +83,11 @@ class SeenApplication:
         return "" if self.email.startswith(ERASED) else self.email
 
 
+# The source of an application, unless the person came directly.
+CAME_FROM = (
+    "(SELECT origin.source FROM pipeline_applicationsource origin WHERE origin.application_id = {})"
+)
+
 _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 
 # The number of people in line, as everyone sees it.
@@ -96,7 +103,7 @@ _SEEN = f"""
 SELECT {_columns},
        job.company_id, posting.title, person.email, {_WAITING}, job.max_decays,
        {{position}}, {_NOW}, reference.external_id, reference.metadata, job.is_test,
-       posting.review_target_seconds, {REVIEW_HOURS}
+       posting.review_target_seconds, {REVIEW_HOURS}, {CAME_FROM.format("seen.id")}
 FROM {{source}} seen
 JOIN jobs_job job ON job.id = seen.job_id
 JOIN jobs_jobposting posting ON posting.job_id = seen.job_id
@@ -210,13 +217,14 @@ class ApplicationFacts(NamedTuple):
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
     status: str = ""
+    source: str | None = None
 
 
 APPLICATION_FACTS = PreparedStatement(
     f"""
 SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email,
        reference.external_id, reference.metadata, job.is_test,
-       posting.review_target_seconds, {REVIEW_HOURS}, own.status
+       posting.review_target_seconds, {REVIEW_HOURS}, own.status, {CAME_FROM.format("own.id")}
 FROM pipeline_application own
 JOIN jobs_job job ON job.id = own.job_id
 JOIN jobs_jobposting posting ON posting.job_id = own.job_id
@@ -270,6 +278,7 @@ def see_changed(facts: ApplicationFacts, application: Application) -> SeenApplic
         is_test=facts.is_test,
         review_target_seconds=facts.review_target_seconds,
         working_hours=facts.working_hours,
+        source=facts.source,
     )
 
 

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Expression, Func, Model, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
-from jobs.models import Company, Job, JobPosting, JobStatus
+from jobs.models import Company, Job, JobPosting, JobStatus, Retention
 from jobs.review_clock import ReviewClock
 from pipeline.domain.errors import JobNotFound, PlannedSeatsNotFound
 from pipeline.models import CareersPage, Event, JobReference, PlannedSeats
@@ -35,6 +35,7 @@ class JobFacts(NamedTuple):
     form_version: int
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
+    shown_consents: list[UUID] | None = None  # of the company
 
     @property
     def review_clock(self) -> ReviewClock | None:
@@ -49,7 +50,8 @@ REVIEW_HOURS = """CASE WHEN posting.review_target_seconds IS NOT NULL THEN (
 JOB_FACTS = PreparedStatement(
     f"""
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test,
-       job.form_version, posting.review_target_seconds, {REVIEW_HOURS}
+       job.form_version, posting.review_target_seconds, {REVIEW_HOURS},
+       (SELECT shown_consents FROM jobs_company WHERE id = job.company_id)
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  a constant
@@ -69,31 +71,41 @@ def _model_columns(model: type[Model]) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields]
 
 
-_JOB, _POSTING, _COMPANY, _REFERENCE = (
+_JOB, _POSTING, _COMPANY, _REFERENCE, _RETENTION = (
     _model_columns(Job),
     _model_columns(JobPosting),
     _model_columns(Company),
     _model_columns(JobReference),
+    _model_columns(Retention),
 )
 # Of the company's careers page, without its text.
 _CAREERS = ["company_id", "slug", "colour", "logo_digest", "domain", "domain_proved_at"]
 
 
 def _build_whole(*row: Any) -> Job:
-    """Return a job from the columns of job, posting, company, careers page and reference."""
+    """Return a job from the columns of these models; it may lack the last three."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
     of_company = of_posting + len(_COMPANY)
     of_careers = of_company + len(_CAREERS)
     job = Job.from_db("default", _JOB, row[:of_job])
     job.posting = JobPosting.from_db("default", _POSTING, row[of_job:of_posting])
     job.company = Company.from_db("default", _COMPANY, row[of_posting:of_company])
+    of_reference = of_careers + len(_REFERENCE)
     careers = row[of_company:of_careers]
     page = CareersPage.from_db("default", _CAREERS, careers) if careers[0] else None
     Company._meta.get_field("careers").set_cached_value(job.company, page)
-    values = dict(zip(_REFERENCE, row[of_careers:], strict=True))
-    reference = JobReference(**values) if values["job_id"] else None
-    Job._meta.get_field("reference").set_cached_value(job, reference)
+    _set_optional(job, "reference", JobReference, _REFERENCE, row[of_careers:of_reference])
+    _set_optional(job, "retention", Retention, _RETENTION, row[of_reference:])
     return job
+
+
+def _set_optional(
+    job: Job, name: str, model: type[Model], columns: list[str], row: tuple[Any, ...]
+) -> None:
+    values = dict(zip(columns, row, strict=True))
+    found = model(**values) if values["job_id"] else None
+    field: Any = Job._meta.get_field(name)
+    field.set_cached_value(job, found)
 
 
 def _columns_sql(table: str, names: list[str]) -> str:
@@ -105,12 +117,13 @@ WHOLE_JOB = PreparedStatement(
     f"""
 SELECT {_columns_sql("job", _JOB)}, {_columns_sql("posting", _POSTING)},
        {_columns_sql("company", _COMPANY)}, {_columns_sql("careers", _CAREERS)},
-       {_columns_sql("reference", _REFERENCE)}
+       {_columns_sql("reference", _REFERENCE)}, {_columns_sql("kept", _RETENTION)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
 LEFT JOIN pipeline_careerspage careers ON careers.company_id = job.company_id
 LEFT JOIN pipeline_jobreference reference ON reference.job_id = job.id
+LEFT JOIN jobs_retention kept ON kept.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  names of columns
     _build_whole,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import Model
 from uuid_utils.compat import uuid7
 
 from applicants import codes
@@ -169,6 +170,13 @@ def write_reference(row: Reference, named: Mapping[str, Any]) -> None:
 # Application to a job.
 
 
+class Companion(Protocol):
+    """Data that comes with an application, and is written beside it in the same statement."""
+
+    def rows(self, application: Application, *, is_new: bool, at: datetime) -> Iterable[Model]:
+        """Return the rows to write. `is_new`: else an unverified application is taken over."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Request of a person, known by an id or an address, to join a line."""
@@ -180,6 +188,7 @@ class Request:
     application_id: UUID | None
     reference: Mapping[str, Any] | None
     filled: Filled | None
+    companions: Sequence[Companion] = ()
     came_at: datetime | None = None  # at first, if it was refused because the site was full
 
 
@@ -194,6 +203,7 @@ def apply(
     application_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
     filled: Filled | None = None,
+    companions: Sequence[Companion] = (),
 ) -> Application:
     """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
@@ -212,7 +222,8 @@ def apply(
     `reference`: the company's own `external_id` and `metadata` for the application.
 
     `filled`: the answers to the job's form (`pipeline.form.answers.fill`); a company can submit
-    people without any. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied,
+    people without any. `companions`: what is kept beside the application, such as where it came
+    from. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied,
     AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the request came first
     before the job took applications: it loses that place.
     """
@@ -220,7 +231,9 @@ def apply(
     if arrival and arrival.has_place:
         came_at = datetime.fromtimestamp(arrival.came_at / 1e9, UTC)
     who = applicant_id or email
-    request = Request(who, name, actor, verified, application_id, reference, filled, came_at)
+    request = Request(
+        who, name, actor, verified, application_id, reference, filled, companions, came_at
+    )
     try:
         return _turns.take_turn(job_id, request)
     except CameBeforeOpening:
@@ -311,6 +324,8 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
         )
     if given:
         keep(job, given)
+    for companion in request.companions:
+        job.beside.extend(companion.rows(application, is_new=taken_over is None, at=job.now))
     job.attach(application)
     unverified = None if application.is_verified else application.id
     person.history = replace(person.history, live=application.id, unverified=unverified)
@@ -362,17 +377,23 @@ def apply_unverified(
     requester: Requester,
     application_id: UUID | None = None,
     filled: Filled | None = None,
+    companions: Sequence[Companion] = (),
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
     Even if a seat is free, the application waits until the person proves the address. Only the
-    email mentions an earlier application. `application_id` and `filled` as in `apply`, `requester`
-    as in `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound, FormChanged.
+    email mentions an earlier application. `application_id`, `filled` and `companions` as in
+    `apply`, `requester` as in `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound, FormChanged.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_person(email)
     about, if_not_you = APPLIED, NOT_YOU
+    brought: dict[str, Any] = {
+        "application_id": application_id,
+        "filled": filled,
+        "companions": companions,
+    }
     try:
         apply(
             job_id=job.id,
@@ -380,22 +401,14 @@ def apply_unverified(
             name=name,
             actor=Actor(ActorKind.APPLICANT, person.id),
             verified=False,
-            application_id=application_id,
-            filled=filled,
+            **brought,
         )
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
-        apply_unverified(
-            job=job,
-            name=name,
-            email=email,
-            requester=requester,
-            application_id=application_id,
-            filled=filled,
-        )
+        apply_unverified(job=job, name=name, email=email, requester=requester, **brought)
         return
     codes.send(
         person.email,

@@ -24,7 +24,11 @@ def test_an_offer_shows_its_deadline_to_the_person_and_to_the_company(
     assert (own["position"], own["eligible_at"]) == (None, None)
     assert own["people_waiting"] == 2
     assert own["decays_left"] == 3
-    assert own | {"server_time": ""} == theirs | {"server_time": "", "metadata": None}
+    assert own | {"server_time": ""} == theirs | {
+        "server_time": "",
+        "metadata": None,
+        "source": None,
+    }
 
 
 def test_acknowledging_takes_the_seat_and_once_more_is_harmless(offered: Application) -> None:

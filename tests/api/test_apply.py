@@ -42,6 +42,7 @@ FIELDS = [
     "decision",
     "decision_due_at",
     "answers",
+    "source",
     "server_time",
 ]
 ANN = {"name": "Ann", "email": "ann@example.org"}

@@ -14,6 +14,7 @@ from tests.support.callers import key_of
 ALLOWED = {
     ("GET", "/jobs"),
     ("GET", "/jobs/{job}"),
+    ("GET", "/jobs/{job}/privacy"),
     ("GET", "/applications/{application}"),
     ("post", "/applications/{application}/acknowledge"),
     ("post", "/applications/{application}/withdraw"),
@@ -81,7 +82,7 @@ def test_the_scope_itself_reads_and_writes_nothing(company: Company, row: Any) -
 
     if path == "/applicants/{applicant}/tokens":
         assert status == 201
-    elif path == "/jobs/{job}" and method == "GET":
+    elif path in ("/jobs/{job}", "/jobs/{job}/privacy") and method == "GET":
         assert status == 200  # as for anyone
     elif (method, path) in WITHOUT:
         assert status == WITHOUT[method, path]

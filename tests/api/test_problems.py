@@ -53,6 +53,7 @@ BESIDES = {
         "ALREADY_CONTESTED",
         "ANSWERS_NOT_CHANGEABLE",
         "CLOCK_LIMIT",
+        "CONSENTS_CHANGED",
         "CLOCK_MOVING",
         "CONFIRMATION_NEEDED",
         "CONTEST_ANSWERED",
@@ -78,6 +79,7 @@ BESIDES = {
         "REQUIREMENT_NOT_MET",
         "SANDBOX_FULL",
     },
+    422: {"CONSENT_MISSING"},
     429: {"BACKPRESSURE"},
 }
 """What background work, places given back, repeated emails, own ids and sandboxes refuse."""

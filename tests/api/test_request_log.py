@@ -11,6 +11,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from jobs.models import ApiKey, Company, Scope
+from pipeline.database import note_writer
 from pipeline.integrations import request_log as module
 from pipeline.integrations.request_log import RequestLog, RequestNote, request_log
 from pipeline.models import Application, RequestRecord
@@ -161,7 +162,7 @@ def test_a_request_waits_for_nothing_and_makes_no_query(
 def test_the_thread_writes_within_a_second_and_ends_when_idle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(note_writer, "IDLE_SECONDS", 0.05)
     log = RequestLog(gap_seconds=0.02)
     note = a_note()
     log.note_request(note)
@@ -192,13 +193,13 @@ def test_flushing_writes_at_once() -> None:
 def _end(log: RequestLog) -> None:
     """End the log's thread, and its connection, before the test's database is emptied."""
     thread = log._thread
-    module_idle, module.IDLE_SECONDS = module.IDLE_SECONDS, -1
+    usual, note_writer.IDLE_SECONDS = note_writer.IDLE_SECONDS, -1
     try:
         log._wake.set()
         if thread:
             thread.join(5)
     finally:
-        module.IDLE_SECONDS = module_idle
+        note_writer.IDLE_SECONDS = usual
 
 
 def test_the_time_is_the_databases_less_the_notes_age() -> None:
@@ -218,7 +219,7 @@ def test_while_the_database_is_away_notes_wait_and_then_are_dropped_and_counted(
 ) -> None:
     log, keys = RequestLog(), [uuid4() for _ in range(5)]
     monkeypatch.setattr(log, "_start", lambda: None)
-    monkeypatch.setattr(module, "MOST_WAITING", 3)
+    monkeypatch.setattr(note_writer, "MOST_WAITING", 3)
     write = module.store_notes
     monkeypatch.setattr(module, "store_notes", _away)
     dropped = module.DROPPED._value.get()

@@ -73,6 +73,8 @@ PRESSED = {
     "decide_many": "test_several_people_are_decided_on_and_it_is_undone",
     "undo_decision": "test_decisions_are_undone_where_people_are",
     **dict.fromkeys(("company_email", "company_email_html", "email_sender"), OWN_WORDS),
+    "company_privacy": "test_a_company_publishes_its_notice_and_a_person_takes_a_consent_back",
+    "withdraw_consent": "test_a_company_publishes_its_notice_and_a_person_takes_a_consent_back",
     "undo_time": "test_the_time_to_undo_is_chosen_and_a_person_gets_more_time",
     "extend_offer": "test_the_time_to_undo_is_chosen_and_a_person_gets_more_time",
     "edit_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",

@@ -76,6 +76,7 @@ def running_site(
             SECURE_COOKIES="off",
             VAPID_PRIVATE_KEY=encoded(SITE_KEY),
             EMAIL_URL=f"filemail:///{folder / 'mails'}",
+            TERMS_FILE=str(ROOT / "LICENSE"),
             DJANGO_SETTINGS_MODULE=os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
         )
     with serving(environment, folder / "web.log") as url:

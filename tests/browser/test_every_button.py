@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from applicants.models import Applicant
 from jobs.models import ApiKey, JobPosting, Membership, Retention, Role
 from pipeline.form.versions import questions_of
-from pipeline.models import Email, FurtherQuestion, PlannedSeats
+from pipeline.models import Application, Email, FurtherQuestion, PlannedSeats
 from tests.browser.buttons import shows
-from tests.browser.helpers import axe, sign_in_applicant
+from tests.browser.helpers import axe, sign_in_applicant, usable_by_everybody
 from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
 from tests.browser.site import Site
@@ -283,3 +283,35 @@ def test_answers_are_changed_and_a_question_is_answered(
     me.press("Send my answer")
     shows(me.page, "Your answer is sent.")
     assert FurtherQuestion.objects.get(application=world.questioned).answer == "In May"
+
+
+def test_a_company_publishes_its_notice_and_a_person_takes_a_consent_back(
+    owner: Hands, page: Page, site: Site, world: World
+) -> None:
+    owner.page.goto("/company/privacy/")
+    owner.fill("Legal name", "Harbour GmbH")
+    owner.press("Save")
+    shows(owner.page, "Saved.")
+    owner.fill("Privacy notice", "We keep what you send.")
+    owner.fill("People agree to", "Tell me about later jobs.")
+    owner.press("Publish")
+    shows(owner.page, "Published.")
+    usable_by_everybody(owner.page, "company-privacy-filled")
+    newcomer = factories.applicant(email="new@example.org", name="Nele New")
+
+    sign_in_applicant(page.context, site.url, newcomer)
+    me = Hands(page, "mouse")
+    page.goto(f"/jobs/{world.job}/?source=fair")
+    shows(page, "Harbour GmbH keeps what you enter until 730 days after the end.")
+    usable_by_everybody(page, "opening-with-consents")
+    page.get_by_label("Yes", exact=True).check()
+    me.fill("Town", "Kiel")
+    page.get_by_label("Tell me about later jobs.").check()
+    page.get_by_role("button", name="Apply to").click()
+    shows(page, "You have applied.")
+    application = Application.objects.get(applicant=newcomer)
+    assert application.came_from.source == "fair"
+    page.goto(f"/me/applications/{application.id}/privacy/")
+    me.press("Take back")
+    shows(page, "You have taken this consent back.")
+    usable_by_everybody(page, "my-privacy-filled")

@@ -87,7 +87,7 @@ ANYBODY: dict[str, Where] = {
         "slug": world.careers.slug,
         "job_id": world.careers.job,
     },
-    "privacy": _nothing,
+    **dict.fromkeys(("privacy", "accessibility", "terms"), _nothing),
     "problems": _nothing,
     "problem": _problem,
     "sign_in": _nothing,
@@ -107,7 +107,7 @@ APPLICANT: dict[str, Where] = {
     "answer_mine": lambda world: {"application_id": world.questioned.id},
     "contest_mine": lambda world: {"application_id": world.ended.id},
     **dict.fromkeys(("defer_mine", "preaccept_mine", "pass_mine"), World.ids_of_my_place),
-    **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
+    **dict.fromkeys(("my_places", "my_privacy", "my_receipt", "take_over"), _mine),
     "withdraw_mine": _mine,
     **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),
 }
@@ -126,9 +126,9 @@ COMPANY: dict[str, Where] = {
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
     "careers_settings": _nothing,
     "working_hours": _nothing,
-    "undo_time": _nothing,
     **dict.fromkeys(("company_emails", "email_sender"), _nothing),
     "company_email": lambda _world: {"kind": "offer"},
+    **dict.fromkeys(("undo_time", "company_privacy", "company_sources"), _nothing),
     "decisions": _job,
     "extend_offer": _offered,
     "job_templates": _nothing,
@@ -141,6 +141,7 @@ COMPANY: dict[str, Where] = {
     "people": _nothing,
     "person": lambda world: {"applicant_id": world.applicant.id},
     **dict.fromkeys(("timeline", "verify_log", "replay", "figures", "reports"), _job),
+    "job_sources": _job,
 }
 
 
@@ -210,6 +211,7 @@ ONLY_POSTED_TO = set(
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     withdraw_question company_email_html
+    withdraw_consent
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
     remove_job_access withdraw_invitation
@@ -220,6 +222,7 @@ NO_PAGES = set(
     """
     attachment_file my_file
     careers_colours careers_feed careers_logo careers_preview job_picture site_feed
+    company_sources_file job_sources_file
     export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker rail_jobs

@@ -80,6 +80,8 @@ def _is_text(node: ast.AST) -> bool:
 
 # Gives a company's page a name, which nobody else can take.
 CAREERS_ROOM = {"pipeline/careers/pages.py"}
+# Publishes a company's texts, one editor after the other.
+CONSENTS_ROOM = {"pipeline/consents/versions.py"}
 # Takes whole archived logs off the database.
 REMOVAL = {"pipeline/audit/removal.py"}
 
@@ -94,6 +96,7 @@ def test_jobs_are_locked_in_one_place() -> None:
     assert lockers
     lines_and_teams = LINE_ROOM | TEAM_ROOM | WORK_ROOM | FILE_ROOM | WEBHOOK_ROOM | KEY_ROOM
     others = ATTACHMENT_ROOM | SANDBOX_ROOM | DECISION_ROOM | CAREERS_ROOM | REMOVAL | TEXT_ROOM
+    others |= CONSENTS_ROOM
     assert lockers <= lines_and_teams | others
 
 

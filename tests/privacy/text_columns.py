@@ -55,6 +55,22 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_furtherquestion.digest": Personal(
         "applicant", "applications.further_questions", "erased"
     ),
+    **{
+        f"pipeline_applicationsource.{name}": Personal(
+            "applicant", "applications.came_from", "erased"
+        )
+        for name in (
+            "source",
+            "utm_source",
+            "utm_medium",
+            "utm_campaign",
+            "utm_term",
+            "utm_content",
+        )
+    },
+    "pipeline_equalityanswers.choices": Personal(
+        "applicant", "applications.equal_opportunity", "erased"
+    ),
     "pipeline_contest.text": Personal("applicant", "applications.asked_to_look_again", "erased"),
     "pipeline_contest.answer_text": Personal(
         "applicant", "applications.asked_to_look_again", "erased"
@@ -147,6 +163,8 @@ HASHES = frozenset(
     " pipeline_removedlog.head"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id"
     " pipeline_portaltoken.digest pipeline_throttle.id"
+    " pipeline_equalityanswers.key"
+    " pipeline_visitor.digest pipeline_visitorsalt.salt"
     " pipeline_webhookendpoint.old_secret pipeline_webhookendpoint.secret"
     " usersessions_usersession.session_key".split()
 )
@@ -161,6 +179,7 @@ OF_COMPANIES = frozenset(
     " jobs_jobposting.department pipeline_jobtemplate.department"
     " pipeline_careerspage.domain pipeline_careerspage.embed_origins pipeline_careerspage.slug"
     " pipeline_careerspage.introduction pipeline_careersslug.slug pipeline_careerslogo.data"
+    " jobs_company.legal_name jobs_company.privacy_contact pipeline_consentversion.text"
     " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
@@ -187,6 +206,8 @@ CODES = frozenset(
     " pipeline_jobtemplate.country pipeline_jobtemplate.language"
     " pipeline_jobtemplate.pay_currency pipeline_jobtemplate.pay_period"
     " pipeline_careerspage.colour pipeline_careerspage.domain_problem"
+    " pipeline_consentversion.kind jobs_company.shown_consents jobs_company.equality_questions"
+    " pipeline_equalitytotals.counts"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
@@ -194,7 +215,7 @@ CODES = frozenset(
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
     " pipeline_receiptkey.id pipeline_receiptkey.public_key"
     " pipeline_webserver.name pipeline_webserver.version"
-    " pipeline_jobforecast.positions pipeline_jobtemplate.rules"
+    " pipeline_jobforecast.positions pipeline_jobtemplate.rules pipeline_jobviews.source"
     " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
     " pipeline_importrun.columns pipeline_importrun.trouble"

@@ -13,10 +13,14 @@ from applicants import codes, tokens
 from jobs import invitations, keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.attachments import uploads
+from pipeline.consents import versions as consents
+from pipeline.consents.agreements import Agreed
+from pipeline.consents.versions import CONSENT, Wanted
 from pipeline.domain.states import Outcome
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish
 from pipeline.models import (
+    Agreement,
     Application,
     CareersLogo,
     CareersPage,
@@ -24,7 +28,9 @@ from pipeline.models import (
     Criterion,
     DecisionNote,
     Email,
+    EqualityTotals,
     FormRefusals,
+    JobViews,
     PendingDecision,
     RequestRecord,
     StoredFile,
@@ -39,6 +45,7 @@ from pipeline.services.turns import acknowledge
 from pipeline.texts import letterheads
 from pipeline.texts.kinds import KINDS, OFFER
 from pipeline.texts.words import save_text
+from pipeline.sources.origin import Origin
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
@@ -76,6 +83,11 @@ OF_COMPANY: dict[str, Any] = {
     "jobs.Retention": lambda acme: Q(job__company=acme),
     "jobs.User": lambda acme: Q(memberships__company=acme),
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
+    "pipeline.Agreement": lambda acme: Q(application__job__company=acme),
+    "pipeline.ApplicationSource": lambda acme: Q(application__job__company=acme),
+    "pipeline.ConsentVersion": lambda acme: Q(company=acme),
+    "pipeline.EqualityTotals": lambda acme: Q(company=acme),
+    "pipeline.JobViews": lambda acme: Q(job__company=acme),
     "pipeline.Attachment": lambda acme: Q(company_id=acme.id),
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationAssignee": lambda acme: Q(job__company=acme),
@@ -150,6 +162,7 @@ OF_SITE = {
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
     *("pipeline.ReceiptKey", "pipeline.RemovedObject", "pipeline.WebServer"),
+    *("pipeline.EqualityAnswers", "pipeline.Visitor", "pipeline.VisitorSalt"),
     *(
         "pipeline.Throttle",
         "pipeline.WebhookTaskPlace",
@@ -218,7 +231,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     key = _key(acme)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = _people()
-    first, second, third = (factories.application(job, p, filled=_form(job)) for p in people)
+    first, second, third = (_applied(acme, job, each) for each in people)
     attachment = _attachment(second)
     attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
     change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
@@ -231,8 +244,8 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
-    dead = background_tasks.dead(acme)
-    background_tasks.move(running := background_tasks.started(acme), result={"about": MARKER})
+    dead, running = background_tasks.dead(acme), background_tasks.started(acme)
+    background_tasks.move(running, result={"about": MARKER})
     plan = schedules.create(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
@@ -245,6 +258,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "slug": ["duplicate-submission", _careers(acme)],
         "company_id": acme.id,
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
+        "agreement_id": Agreement.objects.filter(application=first).first().id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
@@ -288,12 +302,28 @@ def _people() -> list[Any]:
     ]
 
 
+def _applied(acme: Company, job: Any, person: Any) -> Application:
+    return factories.application(job, person, filled=_form(job), companions=_companions(acme, job))
+
+
 def _form(job: Any) -> Any:
     """Publish a form that has refused someone, and return answers to it."""
     questions = [question(Kind.SHORT_TEXT, "town", label="Town", in_summary=True)]
     publish(job_id=job, questions=questions, actor=factories.RECRUITER)
     FormRefusals.objects.get_or_create(job_id=job, key="town", refused=1)
     return filled(job, town=f"{MARKER} here")
+
+
+def _companions(acme: Company, job: Any) -> list[Any]:
+    """Return what a person brings along from a link, and agrees to; count a view of the job."""
+    Company.objects.filter(id=acme.id).update(shown_consents=None)
+    wanted = [Wanted(CONSENT, "May we keep your data?", is_required=False)]
+    [version] = consents.publish(company_id=acme.id, wanted=wanted, seen=(), by=None)
+    JobViews.objects.get_or_create(job_id=job, day="2026-01-01", source=MARKER, views=1)
+    counts = {"gender": {"woman": 12, "": 1}}
+    EqualityTotals.objects.get_or_create(company=acme, defaults={"people": 13, "counts": counts})
+    agreed = Agreed((version.id,), frozenset([version.id]))
+    return [Origin(source=MARKER, utm_campaign=f"{MARKER} campaign"), agreed]
 
 
 def _attachment(application: Application) -> Any:

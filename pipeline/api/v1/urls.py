@@ -11,12 +11,13 @@ from pipeline.api.v1 import (
     line,
     reports,
     schedules,
+    sources,
     uploads,
     webhooks,
 )
 from pipeline.api.v1.applications import answers, import_file, receipts, review, scores
 from pipeline.api.v1.applications import views as applications
-from pipeline.api.v1.jobs import facts, form
+from pipeline.api.v1.jobs import facts, form, privacy
 from pipeline.api.v1.jobs import views as jobs
 from pipeline.api.v1.tasks import views as tasks
 
@@ -32,6 +33,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/open", jobs.OpenJob.as_view()),
     path("jobs/<uuid:job_id>/pause", jobs.PauseJob.as_view()),
     path("jobs/<uuid:job_id>/close", jobs.CloseJob.as_view()),
+    path("jobs/<uuid:job_id>/privacy", privacy.PrivacyOfJob.as_view()),
     path("jobs/<uuid:job_id>/form", form.FormOfJob.as_view()),
     path("jobs/<uuid:job_id>/applications", applications.JobApplications.as_view()),
     path("jobs/<uuid:job_id>/applications/import", import_file.ImportApplications.as_view()),
@@ -45,6 +47,7 @@ urlpatterns = [
         facts.PlannedSeatsDetail.as_view(),
     ),
     path("jobs/<uuid:job_id>/idle-seats", facts.IdleSeatsOfJob.as_view()),
+    path("jobs/<uuid:job_id>/sources", sources.SourcesOfJob.as_view()),
     path("jobs/<uuid:job_id>/reports", reports.JobReports.as_view()),
     path("jobs/<uuid:job_id>/reports/<str:week>", reports.OneJobReport.as_view()),
     path("jobs/<uuid:job_id>/forecast", facts.ForecastOfJob.as_view()),
@@ -142,6 +145,7 @@ urlpatterns = [
     path("test/clock/advance", companies.AdvanceSandboxClock.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
     path("companies/me/idle-seats", facts.IdleSeatsOfCompany.as_view()),
+    path("companies/me/sources", sources.SourcesOfCompany.as_view()),
     path("companies/me/requests", api_keys.OwnRequests.as_view()),
     path("me", applicants.SignedInApplicant.as_view()),
     path("me/applications", applicants.SignedInApplicantApplications.as_view()),

@@ -46,6 +46,7 @@ from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRefusal, ImportRun
 from pipeline.services.joining import lock_external_ids, prepare_answers
+from pipeline.sources.origin import Origin
 
 # About how long a batch may hold the job's lock. Other changes run between two batches.
 LOCK_SECONDS = 0.1
@@ -239,6 +240,10 @@ def _admit_row(
         return Refusal.DRAW_FULL
     if given:
         keep(job, given)
+    if row.source:
+        origin = Origin.read({"source": row.source})
+        is_new = application.id in job.created
+        job.beside.extend(origin.rows(application, is_new=is_new, at=job.now))
     batch.accepted.append((row, application.id))
     return None
 

@@ -80,7 +80,7 @@ HOW = format_lazy(
 )
 
 FULL, GIVEN, MIDDLE, FAMILY = "name", "first name", "middle name", "last name"
-EMAIL, EXTERNAL_ID, OWN_ID = "email", "external_id", "application_id"
+EMAIL, EXTERNAL_ID, OWN_ID, SOURCE = "email", "external_id", "application_id", "source"
 
 _DELIMITERS = ",;\t|"
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w"\s]|\t)"?\s*', re.IGNORECASE)
@@ -124,6 +124,7 @@ _TITLES = {
         """,
     EXTERNAL_ID: "external id/externalid",
     OWN_ID: "application id",
+    SOURCE: "source/application source",
 }
 _ROLES = {
     title.strip(): role
@@ -156,6 +157,7 @@ class Columns:
     parts: tuple[int, ...] = ()
     shared: int | None = None
     external_id: int | None = None
+    source: int | None = None
     # Columns of questions, each with the question's key.
     questions: tuple[tuple[int, str], ...] = ()
 
@@ -265,6 +267,7 @@ def _match_titles(
         shared=shared,
         # In a file that was exported here, the ids belong to the exported applications.
         external_id=None if OWN_ID in only else only.get(EXTERNAL_ID),
+        source=only.get(SOURCE),
         questions=_match_questions(titles, questions),
     )
 

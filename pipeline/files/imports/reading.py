@@ -103,13 +103,14 @@ def _csv_rows(columns: Columns, lines: Iterator[str]) -> Iterator[ImportRow]:
         if found > MOST_ROWS:
             why = _("The file has more than {rows:,} rows. Split it into smaller files.")
             raise ImportFileRefused(what=why.format(rows=MOST_ROWS))
-        at = columns.external_id
+        own_id, source = columns.external_id, columns.source
         yield reader.read_row(
             number,
             columns.name_in(cells),
             extract_address(read_cell(cells, columns.email)),
-            "" if at is None else read_cell(cells, at),
+            "" if own_id is None else read_cell(cells, own_id),
             answers=columns.answers_in(cells),
+            source="" if source is None else read_cell(cells, source),
         )
     if not found:
         raise ImportFileRefused(what=_("The file has no rows below the column names."))

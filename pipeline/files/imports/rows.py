@@ -16,6 +16,7 @@ from applicants.models import NAME_LENGTH
 from applicants.texts import checked_name
 from pipeline.files.imports.columns import has_several_addresses
 from pipeline.models import EXTERNAL_ID_LENGTH
+from pipeline.sources.origin import Origin
 
 LONGEST_KEPT_ADDRESS = 320  # anything longer is not an address; this much of it is reported
 
@@ -93,6 +94,7 @@ class ImportRow(NamedTuple):
     `email` is normalized as addresses are stored, even if it is not valid. `refusal` says what is
     wrong with the row, as far as the list alone shows it. `external_id` and `metadata` are what the
     company attaches to the application. `answers` are as given, by the keys of their questions.
+    `source`: where the person came from.
     """
 
     number: int
@@ -102,6 +104,7 @@ class ImportRow(NamedTuple):
     external_id: str = ""
     metadata: dict[str, str] | None = None
     answers: dict[str, Any] | None = None
+    source: str = ""
 
     def as_line(self) -> bytes:
         """Return the row as it is stored until it is imported."""
@@ -123,6 +126,7 @@ class RowReader:
         external_id: str = "",
         metadata: dict[str, str] | None = None,
         answers: dict[str, Any] | None = None,
+        source: str = "",
     ) -> ImportRow:
         """Return a row, with what is wrong with it."""
         email = normal_address(email)
@@ -140,6 +144,7 @@ class RowReader:
             _CONTROL.sub(" ", external_id)[:EXTERNAL_ID_LENGTH],
             metadata,
             answers,
+            Origin.read({"source": source}).source if source else "",
         )
 
     def _refusal(self, name: str, email: str, external_id: str) -> Refusal | None:

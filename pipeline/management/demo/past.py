@@ -22,6 +22,7 @@ from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, EventType, Outcome, Reason, Status
 from pipeline.management.demo.clock import SimulatedClock
 from pipeline.management.demo.forms import fill_for
+from pipeline.management.demo.origins import origin_of
 from pipeline.management.demo.plans import PastJob
 from pipeline.services.jobs import JobChanges, close_job, create_job, pause_job, update_job
 from pipeline.services.joining import apply
@@ -145,7 +146,12 @@ class JobPast:
         actor = Actor(ActorKind.APPLICANT, person.id)
         filled = fill_for(self.job_id, name)
         made = apply(
-            job_id=self.job_id, applicant_id=person.id, name=name, actor=actor, filled=filled
+            job_id=self.job_id,
+            applicant_id=person.id,
+            name=name,
+            actor=actor,
+            filled=filled,
+            companions=[origin_of(name)],
         )
         if left_alone:
             self._left_alone.add(made.id)

@@ -49,8 +49,9 @@ def import_people(
     Its task ends at that time too. Columns that the tables fill in themselves are set to the
     simulated time.
     """
-    rows = [f"{each},{demo_address(each)}" for each in people]
-    content = "\n".join(["name,email", *rows, *more]).encode()
+    source = file_name.removesuffix(".csv")
+    rows = [f"{each},{demo_address(each)},{source}" for each in people]
+    content = "\n".join(["name,email,source", *rows, *more]).encode()
     import_id = uuid7()
     task = start_import(
         company_id=job.company_id,

@@ -33,6 +33,7 @@ from pipeline.management.demo import records
 from pipeline.management.demo.careers import add_careers_page
 from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.forms import add_cv, fill_for
+from pipeline.management.demo.origins import count_views, origin_of, tell_people
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
@@ -167,6 +168,8 @@ def write_missing_companies() -> None:
         if SHIPWRIGHT.posting.title in past:
             plan_extras(acts, past, newcomers)
         acts.play()
+        for company_id in {each.company_id for each in past.values()}:
+            count_views(company_id)
 
 
 def create_planned_company(
@@ -178,6 +181,7 @@ def create_planned_company(
     company.refresh_from_db()
     for email, role in plan.colleagues:
         add_member(company_id=company.id, email=email, role=role)
+    tell_people(company)
     for person in User.objects.filter(memberships__company=company, email__in=STAFF_NAMES):
         change_name(user_id=person.id, name=STAFF_NAMES[person.email])
     staff_id = User.objects.get(email=plan.owner).id
@@ -250,7 +254,14 @@ def create_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
         person = find_or_create_person(demo_address(name))
         actor = Actor(ActorKind.APPLICANT, person.id)
         filled = fill_for(job_id, name)
-        made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor, filled=filled)
+        made = apply(
+            job_id=job_id,
+            applicant_id=person.id,
+            name=name,
+            actor=actor,
+            filled=filled,
+            companions=[origin_of(name)],
+        )
         if number < plan.confirmed and made.status == Status.PENDING_ACKNOWLEDGMENT:
             acknowledge(application_id=made.id, actor=actor)
         add_cv(made, company.id, plan.posting.title)

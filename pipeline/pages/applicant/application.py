@@ -30,6 +30,7 @@ from pipeline.pages.applicant import answers, application_card
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.applicant.my_files import FilesForm
 from pipeline.pages.applicant.scene import PlaceScene
+from pipeline.pages.consents import privacy_context, privacy_tag
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.live_page import live_page
@@ -97,6 +98,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "files": files,
             "may_change_files": may_change_files,
             "files_form": FilesForm(request, job) if may_change_files else None,
+            **privacy_context(job),
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),
         }
@@ -111,7 +113,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
             f" {may_change_files} {attachments_cache_tag(files)}"
-            f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
+            f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)} {privacy_tag(job)}"
         ),
         jobs=[job.id],
     )

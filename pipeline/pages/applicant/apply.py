@@ -27,6 +27,7 @@ from jobs.models import Job
 from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
+    ConsentsChanged,
     DrawFull,
     FileKindRefused,
     FormChanged,
@@ -47,12 +48,15 @@ from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.attachments import holder_of_browser
+from pipeline.pages.consents import CHANGED as CONSENTS_CHANGED
+from pipeline.pages.consents import agreed_in, equality_in, has_seen_consents
 from pipeline.pages.error_messages import explain_refusal
 from pipeline.pages.limits import TooOften
 from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job, read_job_facts
+from pipeline.services.joining import Companion, apply_unverified
 from pipeline.services.joining import apply as join_line
-from pipeline.services.joining import apply_unverified
+from pipeline.sources.origin import Origin
 from pipeline.web.addresses import client_site
 from pipeline.wording.events import WELCOMES
 
@@ -69,6 +73,8 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         messages.error(request, "To apply yourself, sign out of the company first.")
         return redirect("opening", job_id)
     if not form.is_valid():
+        if not has_seen_consents(request, job):  # else a box that is new would seem forgotten
+            form.add_error(None, str(CONSENTS_CHANGED))
         return openings.render_page(request, job, form, status=422)
     if person:
         return _submit_signed_in(request, job, person, form)
@@ -89,7 +95,7 @@ def submit_embedded(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     job = public_job(request, job_id)
     if job.is_test or job.form_version:
         return redirect("opening", job_id)
-    form = ApplyForm(request.POST)
+    form = openings.application_form(request, job, request.POST, request.FILES)
     if not form.is_valid():
         return openings.render_page(request, job, form, status=422)
     return _submit_unverified(request, job, form)
@@ -109,8 +115,15 @@ def _submit_unverified(request: HttpRequest, job: Job, form: forms.Form) -> Http
         requester = Requester(handle, client_site(request))
         filled = _fill(request, job, form)
         facts = read_job_facts(job.id)
-        apply_unverified(job=facts, name=name, email=address, requester=requester, filled=filled)
-    except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
+        apply_unverified(
+            job=facts,
+            name=name,
+            email=address,
+            requester=requester,
+            filled=filled,
+            companions=_companions(request, job, form),
+        )
+    except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, explain_refusal(error))
@@ -152,15 +165,21 @@ def _fill(request: HttpRequest, job: Job, form: forms.Form) -> Filled | None:
     return fill(job, answers_in(form), number=shown_version(request), holder=holder)
 
 
+def _companions(request: HttpRequest, job: Job, form: forms.Form) -> list[Companion]:
+    """Return what is kept beside the application. Raises ConsentsChanged."""
+    agreed = agreed_in(request, job, form)
+    return [Origin.read(request.POST), *agreed, equality_in(form)]
+
+
 def _show_refused_answers(
     request: HttpRequest, job: Job, form: forms.Form, error: LineError
 ) -> HttpResponse:
     """Show the form again with what was typed, and the questions as they are now."""
-    if isinstance(error, FormChanged):
+    if isinstance(error, FormChanged | ConsentsChanged):
         job = read_job(job.id)
         form = openings.application_form(request, job, request.POST, request.FILES)
         form.is_valid()
-        form.add_error(None, str(CHANGED))
+        form.add_error(None, str(CHANGED if isinstance(error, FormChanged) else CONSENTS_CHANGED))
     elif isinstance(error, RequirementNotMet):
         form.add_error(f"{PREFIX}{error.facts['question']}", str(error))
     else:
@@ -178,9 +197,14 @@ def _submit_signed_in(
     try:
         filled = _fill(request, job, form)
         created = join_line(
-            job_id=job.id, applicant_id=person.id, name=name, actor=actor, filled=filled
+            job_id=job.id,
+            applicant_id=person.id,
+            name=name,
+            actor=actor,
+            filled=filled,
+            companions=_companions(request, job, form),
         )
-    except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
+    except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except AlreadyApplied:
         messages.info(request, "You have already applied to this job. This is your application.")

@@ -26,6 +26,7 @@ from pipeline.form.versions import read_requirements
 from pipeline.pages import draws
 from pipeline.pages.access import public_job
 from pipeline.selectors.jobs import NOTHING_YET, read_job, recent_waits
+from pipeline.sources.origin import Origin
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.explanations import describe_pace, describe_target, explain_line
@@ -116,6 +117,7 @@ def show_box(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if job.status == JobStatus.DRAFT or job.is_test:
         raise JobNotFound
     link = f"{settings.SITE_URL}{reverse('opening', args=[job.id])}"
-    response = HttpResponse(render_to_string("applicant/embed.html", {"job": job, "link": link}))
+    context = {"job": job, "link": link, "origin": Origin.read(request.GET)}
+    response = HttpResponse(render_to_string("applicant/embed.html", context))
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response

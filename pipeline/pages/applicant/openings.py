@@ -31,7 +31,8 @@ from pipeline.pages.access import (
     sees_own_job,
 )
 from pipeline.pages.answer_forms import add_questions
-from pipeline.pages.live_page import live_page
+from pipeline.pages.consents import add_consents, add_equality, privacy_context, privacy_tag
+from pipeline.pages.live_page import PARAMETER, live_page
 from pipeline.selectors.applications import find_live, my_latest_name
 from pipeline.selectors.jobs import (
     NOTHING_YET,
@@ -41,6 +42,9 @@ from pipeline.selectors.jobs import (
     read_seat_plans,
     recent_waits,
 )
+from pipeline.sources import views
+from pipeline.sources.origin import Origin
+from pipeline.web.addresses import client_address
 from pipeline.wording.explanations import describe_target
 from pipeline.wording.openings import (
     AnswerPace,
@@ -103,8 +107,9 @@ def index(request: HttpRequest) -> HttpResponse:
         "is_listed": settings.SITE_JOB_LIST,
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
         "search": search,
-        "next_url": _search_url(search, page.rows[-1].id) if page.more else None,
-        "first_url": _search_url(search) if after else None,
+        "origin": (origin := Origin.read(request.GET)),
+        "next_url": _search_url(search, origin, page.rows[-1].id) if page.more else None,
+        "first_url": _search_url(search, origin) if after else None,
     }
     return render(request, "applicant/openings.html", context)
 
@@ -116,13 +121,17 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     mine = find_live(person.id, job.id) if person else None
     plans = read_seat_plans(job.id)
     side = _visitor_rights(request, job)
+    if request.method == "GET" and PARAMETER not in request.GET and not mine and not side[0]:
+        source, address = Origin.read(request.GET).source, client_address(request)
+        views.note(job.id, source, address=address, headers=request.headers)
     period = int(timezone.now().timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "applicant/opening.html",
         "applicant/_opening.html",
         build=lambda: _page_context(request, job, application_form(request, job), plans, mine),
-        tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
+        tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}"
+        f"-{privacy_tag(job)}",
         # Not for the public: each change would make every open form request the page again, many
         # times a second.
         jobs=[job.id] if person or side[0] else [],
@@ -143,6 +152,8 @@ def application_form(
         form = NameForm(initial={"name": person.name or my_latest_name(person.id)})
     questions = questions_of(job.id, job.form_version)
     add_questions(form, questions, sent_to=(request, job))
+    add_equality(form, job)
+    add_consents(form, job)
     return form
 
 
@@ -180,6 +191,9 @@ def _page_context(
         "pictured": PicturedLine.of(job),
         "plans": plans,
         "form": form,
+        # Of the link; a form that was refused carries it on.
+        "origin": Origin.read(request.POST or request.GET),
+        **privacy_context(job),
         "is_staff": is_staff,
         "is_own": is_own,
         "is_offer_open": job.status == JobStatus.OPEN,
@@ -225,6 +239,7 @@ def _answer_pace(job: Job) -> AnswerPace:
     return AnswerPace(aim, pace.tenths if pace else None)
 
 
-def _search_url(search: str, after: UUID | None = None) -> str:
+def _search_url(search: str, origin: Origin, after: UUID | None = None) -> str:
     query = {name: value for name, value in (("q", search), ("after", after)) if value}
+    query |= origin.values
     return f"{reverse('openings')}?{urlencode(query)}" if query else reverse("openings")

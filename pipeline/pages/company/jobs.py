@@ -37,12 +37,14 @@ from pipeline.pages.company.rule_groups import build_rule_groups
 from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.live_page import live_page
+from pipeline.pages.sources import SourceForm
 from pipeline.selectors.ageing import overdue_job_ids
 from pipeline.selectors.board import overview_rows, read_decay_worker
 from pipeline.selectors.job_applications import ReviewFilter
 from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.pages import Page
 from pipeline.services.jobs import create_job
+from pipeline.sources.origin import Origin, link_to
 from pipeline.wording.english import isolated
 from pipeline.wording.explanations import explain_line
 
@@ -235,12 +237,18 @@ BOX_PIXELS = 480, 240  # greatest width and height of the embedded box
 def share(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the ways to point people to a job."""
     _, job = own_job(request, job_id)
-    link, title = _public_link(job), escape(f"Apply: {job.posting.title}, {job.company.name}")
-    box = f"{settings.SITE_URL}{reverse('job_embed', args=[job.id])}"
+    origin = Origin.read(request.GET)
+    link, title = (
+        link_to(_public_link(job), origin),
+        escape(f"Apply: {job.posting.title}, {job.company.name}"),
+    )
+    box = link_to(f"{settings.SITE_URL}{reverse('job_embed', args=[job.id])}", origin)
     width, height = BOX_PIXELS
     context = {
         "job": job,
         "link": link,
+        "origin": origin,
+        "source_form": SourceForm(initial=origin.values),
         "qr": qr_code.draw_inline(link, f"QR code of {link}"),
         "box_url": box,
         "box": (
@@ -258,7 +266,7 @@ def share(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def download_qr_code(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Return the QR code of a job's link as a file, for posters and flyers."""
     _, job = own_job(request, job_id)
-    link = _public_link(job)
+    link = link_to(_public_link(job), Origin.read(request.GET))
     drawn = qr_code.draw_file(link, f"{job.posting.title}: {link}")
     name = slugify(job.posting.title)[:60] or "job"
     headers = {"Content-Disposition": f'attachment; filename="{name}-qr.svg"'}

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 
 from jobs import activity
 from jobs.models import Job, JobStatus, Retention
+from jobs.retention import period_of
 from pipeline.domain.errors import DrawRefused, IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
 from pipeline.pages import draws
@@ -210,8 +211,8 @@ class RetentionForm(PlainForm):
 
 def retention_form(job: Job) -> RetentionForm:
     """Return the form with the job's current values."""
-    kept = Retention.objects.filter(job=job).first() or Retention(job=job)
-    return RetentionForm(initial={"keep_days": kept.keep_days, "legal_hold": kept.legal_hold})
+    kept = period_of(job)
+    return RetentionForm(initial={"keep_days": kept.days, "legal_hold": kept.legal_hold})
 
 
 @require_POST

@@ -45,8 +45,9 @@ _CSV = {
     "type": "string",
     "description": "CSV in UTF-8, or in UTF-16 with its mark, separated by commas, semicolons, tabs"
     " or bars, quoted as in RFC 4180. One of the first lines names the columns `name` (or"
-    " `first name` and `last name`), `email` and perhaps `external_id`. A column with"
-    " the label or key of one of the job's questions has its answers; others are ignored.",
+    " `first name` and `last name`), `email` and perhaps `external_id` and `source`. A"
+    " column with the label or key of one of the job's questions has its answers; others are"
+    " ignored.",
 }
 _FORM = {
     "type": "object",
@@ -139,6 +140,7 @@ def _imported_rows(given: list[dict[str, Any]]) -> list[ImportRow]:
             person.get("external_id") or "",
             person.get("metadata"),
             person.get("answers"),
+            person.get("source") or "",
         )
         for number, person in enumerate(given, start=1)
     ]

@@ -21,7 +21,9 @@ from pipeline.api.v1.fields import (
     AnswerSet,
     Choice,
     Flag,
+    Id,
     Letter,
+    Line,
     Metadata,
     Name,
     Shape,
@@ -31,6 +33,8 @@ from pipeline.api.v1.fields import (
 )
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
 from pipeline.attachments.uploads import holder_of
+from pipeline.consents.agreements import agree
+from pipeline.consents.versions import MOST_CONSENTS
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     CHOSEN_REASONS,
@@ -43,14 +47,17 @@ from pipeline.domain.states import (
 from pipeline.form.answers import Filled, HasForm, LatestAnswers, fill, read_latest
 from pipeline.form.questions import AnswersRefused
 from pipeline.form.versions import MOST_VERSIONS
-from pipeline.models import NOTE_LENGTH, SENTENCE_LENGTH, Application, GivenAnswers
+from pipeline.models import NOTE_LENGTH, SENTENCE_LENGTH, SOURCE_LENGTH, Application, GivenAnswers
 from pipeline.selectors.applications import (
     ApplicationFacts,
     SeenApplication,
     last_decisions,
     see_changed,
 )
+from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.review import read_awaited_decisions
+from pipeline.services.joining import Companion
+from pipeline.sources.origin import DIRECT, Origin
 from pipeline.texts.fields import UnusableText
 from pipeline.texts.words import check_sentence
 from pipeline.wording.events import ANSWER_WORDS
@@ -63,12 +70,35 @@ def declare_form_version() -> Whole:
     return Whole(min_value=0, max_value=MOST_VERSIONS, required=False)
 
 
+class UtmIn(Shape):
+    """The UTM values of the link that led a person to the job."""
+
+    source = Line(max_length=SOURCE_LENGTH, required=False, allow_blank=True)  # type: ignore[assignment]  # a field of the body
+    medium = Line(max_length=SOURCE_LENGTH, required=False, allow_blank=True)
+    campaign = Line(max_length=SOURCE_LENGTH, required=False, allow_blank=True)
+    term = Line(max_length=SOURCE_LENGTH, required=False, allow_blank=True)
+    content = Line(max_length=SOURCE_LENGTH, required=False, allow_blank=True)
+
+
+def declare_source() -> Line:
+    """Return the field for where a person came from."""
+    return Line(max_length=SOURCE_LENGTH, required=False, allow_blank=True, allow_null=True)
+
+
+def declare_consents() -> serializers.ListField:
+    """Return the field for the versions of a notice and consents that a person agrees to."""
+    return serializers.ListField(child=Id(), max_length=1 + MOST_CONSENTS, required=False)
+
+
 class OwnApplicationIn(Shape):
     """A person applies. The credential says who they are."""
 
     name = Name(max_length=PERSON_NAME_LENGTH, required=False)
     answers = AnswerSet(required=False)
     form_version = declare_form_version()
+    source = declare_source()  # type: ignore[assignment]  # a field of the body
+    utm = UtmIn(required=False)
+    consents = declare_consents()
 
 
 class TakenOverIn(Shape):
@@ -93,6 +123,9 @@ class SubmissionIn(Shape):
     metadata = Metadata(required=False)
     answers = AnswerSet(required=False)
     form_version = declare_form_version()
+    source = declare_source()  # type: ignore[assignment]  # a field of the body
+    utm = UtmIn(required=False)
+    consents = declare_consents()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body that names nobody, or names a person in both ways."""
@@ -114,6 +147,7 @@ class ImportedApplicationIn(Shape):
     external_id = declare_external_id()
     metadata = Metadata(required=False)
     answers = AnswerSet(required=False)
+    source = declare_source()  # type: ignore[assignment]  # a field of the body
 
 
 class ApplicationsImportIn(Shape):
@@ -131,6 +165,9 @@ class UnprovedApplicationIn(Shape):
     email = Address(max_length=EMAIL_LENGTH)
     answers = AnswerSet(required=False)
     form_version = declare_form_version()
+    source = declare_source()  # type: ignore[assignment]  # a field of the body
+    utm = UtmIn(required=False)
+    consents = declare_consents()
 
 
 class AnswersIn(Shape):
@@ -313,6 +350,7 @@ class ApplicationOut(_Person, StandingOut):
     decision: DecisionOut | None
     decision_due_at: datetime | None
     answers: GivenAnswersOut | None
+    source: str | None
     server_time: datetime
 
 
@@ -365,6 +403,7 @@ def application_out(
         "decision": decision,
         "decision_due_at": decision_due_at,
         "answers": answers,
+        "source": (seen.source or DIRECT) if private and seen.source != "" else None,
         "server_time": seen.now,
     }
 
@@ -436,6 +475,24 @@ def fill_form(
             by_company=isinstance(caller, CompanyCaller),
             holder=_holder_of(caller),
         )
+
+
+def read_companions(
+    job: JobFacts, given: Mapping[str, Any], caller: Caller | None = None
+) -> list[Companion]:
+    """Return what is kept beside an application: where it came from, and what was agreed to.
+
+    Raises ConsentsChanged, ConsentMissing.
+    """
+    by_company = isinstance(caller, CompanyCaller)
+    agreed = agree(job.shown_consents, given.get("consents", ()), by_company=by_company)
+    return [read_origin(given), *agreed]
+
+
+def read_origin(given: Mapping[str, Any]) -> Origin:
+    """Return where a person came from, as a body says."""
+    utm = {f"utm_{name}": value for name, value in given.get("utm", {}).items()}
+    return Origin.read({"source": given.get("source"), **utm})
 
 
 def _holder_of(caller: Caller | None) -> bytes:

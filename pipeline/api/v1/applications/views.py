@@ -61,6 +61,8 @@ from pipeline.api.v1.applications.shapes import (
     application_out,
     applications_out,
     fill_form,
+    read_companions,
+    read_origin,
 )
 from pipeline.api.v1.fields import Flag, Moment, Nothing, Shape, read_reference
 from pipeline.api.v1.outputs import DetailOut, PageOf
@@ -205,9 +207,11 @@ class JobApplications(JobApplicationList):
         parameters=(PLACE_TOKEN,),
         about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
         " and the person gets the same emails as one who applies. If several refusals apply, you"
-        " get the first of: `REQUIREMENT_NOT_MET`, `FORM_CHANGED`, `EXTERNAL_ID_TAKEN`,"
-        " `JOB_NOT_OPEN`, the person. `answers` go by the keys of the job's `questions`; a company"
-        " can leave some or all of them out.",
+        " get the first of: `REQUIREMENT_NOT_MET`, `FORM_CHANGED`, `CONSENTS_CHANGED`,"
+        " `CONSENT_MISSING`, `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person."
+        " `answers` go by the keys of the job's `questions`; a company"
+        " can leave some or all of them out. `consents` are ids from `GET /jobs/{id}/privacy`; a"
+        " company can leave them out. `source` and `utm` say where the person came from.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -238,6 +242,7 @@ class JobApplications(JobApplicationList):
             application_id=application_id,
             reference=read_reference(given),
             filled=fill_form(job, given, caller),
+            companions=read_companions(job, given, caller),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -248,6 +253,7 @@ class JobApplications(JobApplicationList):
             email=person.email if person else given["email"],
             review_target_seconds=job.review_target_seconds,
             working_hours=job.working_hours,
+            source=read_origin(given).source,
             **read_reference(given),
         )
         seen = see_changed(facts, application)
@@ -372,6 +378,7 @@ def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | No
         requester=requester_of(request),
         application_id=application_id,
         filled=fill_form(job, given),
+        companions=read_companions(job, given),
     )
     return Response({"detail": TAKEN}, status=202)
 

@@ -1,0 +1,103 @@
+"""Versions of what a company tells people who apply, and asks them to agree to.
+
+They never change. The company's row names those that are shown now. Whoever applies names those
+that they were shown: with others they are asked again. A version that is published between that
+check and the application counts for the next person.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from uuid_utils.compat import uuid7
+
+from jobs.models import Company
+from pipeline.domain.errors import ConsentsChanged
+from pipeline.models import ConsentVersion
+
+security = logging.getLogger("security")
+
+# How many consents a company can ask for, beside its notice.
+MOST_CONSENTS = 10
+NOTICE, CONSENT = ConsentVersion.Kind.NOTICE, ConsentVersion.Kind.CONSENT
+
+Versions = tuple[ConsentVersion, ...]
+
+
+class Wanted(NamedTuple):
+    """Text that a company wants to show. `item`: what it is a version of; None: something new."""
+
+    kind: ConsentVersion.Kind
+    text: str
+    is_required: bool
+    item: UUID | None = None
+
+
+def shown_by(company: Company) -> Versions:
+    """Return the versions that a company shows now: the notice first. No query if it has none."""
+    return versions_of(tuple(company.shown_consents or ()))
+
+
+@lru_cache(maxsize=1_024)
+def versions_of(ids: tuple[UUID, ...]) -> Versions:
+    """Return some versions in the order of their ids, in at most one query.
+
+    A version never changes, so each process reads it once.
+    """
+    if not ids:
+        return ()
+    found = ConsentVersion.objects.in_bulk(ids)
+    return tuple(found[each] for each in ids if each in found)
+
+
+def read_history(company_id: UUID) -> list[ConsentVersion]:
+    """Return every version that a company has published, newest first."""
+    return list(ConsentVersion.objects.filter(company_id=company_id).order_by("-id")[:500])
+
+
+@transaction.atomic
+def publish(
+    *, company_id: UUID, wanted: Sequence[Wanted], seen: Collection[UUID], by: UUID | None
+) -> Versions:
+    """Show these texts to people who apply from now on, in this order, and return the versions.
+
+    A text that is shown already keeps its version. `seen`: the versions that the editor saw.
+    Raises ConsentsChanged if others are shown now.
+    """
+    company = Company.objects.select_for_update(no_key=True).get(id=company_id)
+    before = versions_of(tuple(company.shown_consents or ()))
+    if {each.id for each in before} != set(seen):
+        raise ConsentsChanged
+    known = {each.item: each for each in before}
+    versions = [_version(company_id, each, known, by) for each in wanted]
+    new = [each for each in versions if each not in before]
+    ConsentVersion.objects.bulk_create(new)
+    if versions != list(before):
+        ids = [each.id for each in versions]
+        Company.objects.filter(id=company_id).update(shown_consents=ids or None)
+        told = {"company": str(company_id), "by": str(by), "versions": [str(each) for each in ids]}
+        security.info("consents.published", extra=told)
+    return tuple(versions)
+
+
+def _version(
+    company_id: UUID, wanted: Wanted, known: dict[UUID, ConsentVersion], by: UUID | None
+) -> ConsentVersion:
+    before = known.get(wanted.item) if wanted.item else None
+    told = (wanted.kind, wanted.text, wanted.is_required)
+    if before and (before.kind, before.text, before.is_required) == told:
+        return before
+    return ConsentVersion(
+        company_id=company_id,
+        item=before.item if before else uuid7(),
+        number=before.number + 1 if before else 1,
+        kind=wanted.kind,
+        text=wanted.text,
+        is_required=wanted.is_required,
+        published_by=by,
+    )
