@@ -2,6 +2,7 @@
 
 from pipeline.attachments import tasks as attachments
 from pipeline.audit import task as audit
+from pipeline.correspondence import tasks as correspondence
 from pipeline.figures import forecast, reports
 from pipeline.figures.whatif import run as whatif
 from pipeline.files import exports
@@ -18,6 +19,7 @@ __all__ = [
     "attachments",
     "audit",
     "company_emails",
+    "correspondence",
     "decisions",
     "emails",
     "exports",

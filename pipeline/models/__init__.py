@@ -1,6 +1,16 @@
 """Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
+from pipeline.models.correspondence import (
+    LONGEST_LEFT_OUT,
+    LONGEST_SENDER,
+    MESSAGE_LENGTH,
+    MESSAGE_TEMPLATE_NAME_LENGTH,
+    ApplicationMessage,
+    BulkMessage,
+    BulkMessageItem,
+    MessageTemplate,
+)
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -100,6 +110,10 @@ __all__ = [
     "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
     "LABEL_LENGTH",
+    "LONGEST_LEFT_OUT",
+    "LONGEST_SENDER",
+    "MESSAGE_LENGTH",
+    "MESSAGE_TEMPLATE_NAME_LENGTH",
     "METADATA_KEYS",
     "METADATA_KEY_LENGTH",
     "METADATA_VALUE_LENGTH",
@@ -116,11 +130,14 @@ __all__ = [
     "Application",
     "ApplicationAssignee",
     "ApplicationLink",
+    "ApplicationMessage",
     "ApplicationNote",
     "ApplicationReference",
     "ApplicationRow",
     "ApplicationTag",
     "Attachment",
+    "BulkMessage",
+    "BulkMessageItem",
     "Change",
     "ChangeKind",
     "ClockAdvance",
@@ -147,6 +164,7 @@ __all__ = [
     "JobReference",
     "JobTemplate",
     "LastWhatIf",
+    "MessageTemplate",
     "NameWord",
     "NoteMention",
     "PendingDecision",

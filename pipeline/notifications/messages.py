@@ -18,7 +18,9 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template import Context, Engine
+from django.template.defaultfilters import linebreaksbr
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -35,6 +37,7 @@ from pipeline.domain.states import (
 from pipeline.mail.links import LinkedOffer
 from pipeline.wording import sentences
 from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
+from pipeline.wording.links import linked_text
 from pipeline.wording.sentences import Reader
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
@@ -101,14 +104,23 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Paragraph of an email. A link is on a separate line; in HTML, one can be a button."""
+    """Paragraph of an email. A link is on a separate line; in HTML, one can be a button.
+
+    `is_written`: someone wrote it, and may have put web addresses in it, which become links.
+    """
 
     text: str
     link: str = ""
     label: str = ""
+    is_written: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.link}" if self.link else self.text
+
+    @property
+    def html(self) -> SafeString:
+        """Return the text as HTML."""
+        return linked_text(self.text) if self.is_written else linebreaksbr(self.text)
 
 
 @dataclass(frozen=True, slots=True)

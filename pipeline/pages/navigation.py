@@ -96,6 +96,14 @@ SECTIONS = (
                 about=_("Texts, rules and questions to start new jobs from."),
                 within="job_template delete_template",
             ),
+            Place(
+                name="message_templates",
+                label=_("Message templates"),
+                icon="chat-bubble-left-right",
+                action=Action.DECIDE,
+                about=_("Texts to start messages to applicants from."),
+                within="message_template",
+            ),
         ),
     ),
     Section(
@@ -189,7 +197,8 @@ JOBS = Place(
     " job_settings share_job job_capacity job_hiring job_close job_delete add_person"
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
-    " add_question edit_question ask_question job_review attachment decisions extend_offer",
+    " add_question edit_question ask_question job_review attachment decisions extend_offer"
+    " application_messages job_messages write_bulk_message bulk_message",
     key="j",
 )
 MAIN = (
@@ -226,7 +235,8 @@ OF_APPLICANTS = (
         name="dashboard",
         label=_("My applications"),
         within="my_application my_places my_receipt check_receipt take_over defer_mine"
-        " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine",
+        " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine"
+        " my_messages",
     ),
     Place(name="openings", label=_("Open jobs"), within="opening job_facts"),
 )

@@ -32,6 +32,7 @@ class News(StrEnum):
     MENTIONED = "MENTIONED"
     DUE = "DUE"
     OVERDUE = "OVERDUE"
+    MESSAGE = "MESSAGE"  # an applicant wrote
 
 
 def read_tellings(job: Job) -> list[tuple[Membership, Telling]]:

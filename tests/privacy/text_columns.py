@@ -55,6 +55,14 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_furtherquestion.digest": Personal(
         "applicant", "applications.further_questions", "erased"
     ),
+    "pipeline_applicationmessage.text": Personal("applicant", "applications.messages", "erased"),
+    "pipeline_applicationmessage.sender": Personal("applicant", "applications.messages", "erased"),
+    "pipeline_applicationmessage.left_out": Personal(
+        "applicant", "applications.messages", "erased"
+    ),
+    "pipeline_bulkmessage.text": Personal(
+        "applicant", "no: each person's own text is in their messages", "when it has gone out"
+    ),
     "pipeline_contest.text": Personal("applicant", "applications.asked_to_look_again", "erased"),
     "pipeline_contest.answer_text": Personal(
         "applicant", "applications.asked_to_look_again", "erased"
@@ -148,6 +156,7 @@ OF_COMPANIES = frozenset(
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
     " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
     " pipeline_jobtemplate.title jobs_company.working_hours"
+    " pipeline_messagetemplate.name pipeline_messagetemplate.text"
     " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
@@ -166,6 +175,10 @@ CODES = frozenset(
     " pipeline_formdraft.questions pipeline_formversion.questions pipeline_formrefusals.key"
     " pipeline_jobtemplate.questions pipeline_importrefusal.detail"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
+    " pipeline_applicationmessage.email_message_id pipeline_applicationmessage.email_problem"
+    " pipeline_applicationmessage.email_state pipeline_applicationmessage.side"
+    " pipeline_applicationmessage.unproved pipeline_applicationmessage.way"
+    " pipeline_bulkmessage.stage pipeline_bulkmessageitem.state"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
