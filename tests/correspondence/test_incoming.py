@@ -146,11 +146,12 @@ def test_auto_submitted_no_is_a_persons(application: Application) -> None:
 def bounce(message_id: str, action: str = "failed") -> bytes:
     return (
         "From: MAILER-DAEMON@mx.example\nTo: no-reply@line.example\nSubject: Undelivered\n"
-        'MIME-Version: 1.0\nContent-Type: multipart/report; report-type=delivery-status; boundary="b"\n'
+        "MIME-Version: 1.0\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\n'
         "\n--b\nContent-Type: text/plain\n\nSorry.\n"
-        f"--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\nAction: {action}\n"
-        "Status: 5.1.1\n"
-        f"--b\nContent-Type: message/rfc822\n\nMessage-ID: {message_id}\nSubject: A message\n\nHi\n--b--\n"
+        "--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\n"
+        f"Action: {action}\nStatus: 5.1.1\n"
+        f"--b\nContent-Type: message/rfc822\n\nMessage-ID: {message_id}\nSubject: A\n\nHi\n--b--\n"
     ).encode()
 
 

@@ -31,7 +31,7 @@ def test_fields_stand_for_what_differs_and_a_value_is_no_field() -> None:
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("{nam}", "Line 1, character 1: there is no field {nam}."),
+        ("{Name}", "Line 1, character 1: there is no field {Name}."),
         ("Dear {name},\n  see {Link}", "Line 2, character 7: there is no field {Link}."),
         ("{}", "Line 1, character 1: there is no field {}."),
         ("{name.__class__}", "Line 1, character 1: there is no field {name.__class__}."),
@@ -79,10 +79,10 @@ def test_one_is_added_used_changed_and_deleted(bo: Client, application: Applicat
 
 
 def test_a_wrong_field_is_refused_on_the_page_and_the_text_stays(bo: Client) -> None:
-    answer = bo.post("/company/message-templates/", {"name": "A", "text": "Dear {nome}"})
+    answer = bo.post("/company/message-templates/", {"name": "A", "text": "Dear {Namen}"})
 
     assert answer.status_code == 422
-    assert "Line 1, character 6: there is no field {nome}." in text_of(answer)
+    assert "Line 1, character 6: there is no field {Namen}." in text_of(answer)
     assert MessageTemplate.objects.count() == 0
 
 
