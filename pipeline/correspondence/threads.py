@@ -18,6 +18,7 @@ from applicants.texts import plain_text
 from pipeline.attachments import uploads
 from pipeline.database import instants
 from pipeline.domain.errors import ApplicationNotFound, MessagesNotPossible, TooManyMessages
+from pipeline.domain.permissions import Action
 from pipeline.models import (
     MESSAGE_LENGTH,
     Application,
@@ -32,6 +33,8 @@ from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from tasks.enqueue import enqueue
 
+# Whoever may decide may write: the one place that says so, for pages and API.
+WRITE = Action.DECIDE
 # The types of the tasks, whose handlers are in `pipeline.correspondence.tasks`: the email to the
 # applicant, and what follows an applicant's message.
 EMAIL_TASK, FOLLOW_TASK = "message.email", "message.follow"
@@ -234,14 +237,18 @@ def read_thread(
         at, message_id = before
         rows = rows.filter(Q(written_at__lt=at) | Q(written_at=at, id__lt=message_id))
     found = list(rows.select_related("author").order_by("-written_at", "-id")[: limit + 1])
-    files: dict[UUID, list[Attachment]] = {}
+    return Page.cut(with_files(application_id, found), limit)
+
+
+def with_files(application_id: UUID, rows: Sequence[ApplicationMessage]) -> list[ShownMessage]:
+    """Return messages of a thread with their files, in one query."""
+    files: dict[UUID | None, list[Attachment]] = {}
     sent = Attachment.objects.filter(
-        application_id=application_id, message_id__in=[row.id for row in found]
+        application_id=application_id, message_id__in=[row.id for row in rows]
     )
     for file in sent.order_by("id"):
-        if file.message_id:
-            files.setdefault(file.message_id, []).append(file)
-    return Page.cut([ShownMessage(row, files.get(row.id, [])) for row in found], limit)
+        files.setdefault(file.message_id, []).append(file)
+    return [ShownMessage(row, files.get(row.id, [])) for row in rows]
 
 
 def count_unread(application_ids: Collection[UUID], *, reader: ApplicationMessage.Side) -> int:

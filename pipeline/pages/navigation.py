@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from pipeline.correspondence.threads import WRITE
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_applicant, current_member
 from pipeline.selectors.jobs import OpenJob, read_newest_open_jobs
@@ -100,7 +101,7 @@ SECTIONS = (
                 name="message_templates",
                 label=_("Message templates"),
                 icon="chat-bubble-left-right",
-                action=Action.DECIDE,
+                action=WRITE,
                 about=_("Texts to start messages to applicants from."),
                 within="message_template",
             ),

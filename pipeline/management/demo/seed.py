@@ -31,6 +31,7 @@ from pipeline.figures import forecast
 from pipeline.line.write import unregister_follow_up
 from pipeline.management.demo import records
 from pipeline.management.demo.clock import simulated_time
+from pipeline.management.demo.correspondence import add_messages
 from pipeline.management.demo.forms import add_cv, fill_for
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
@@ -110,6 +111,7 @@ def create_missing() -> Demo:
         reviewed = Job.objects.filter(company=company, posting__title=SHIPWRIGHT.posting.title)
         for job_id in reviewed.values_list("id", flat=True):  # none in a smaller demo
             add_reviews(company, job_id)
+        add_messages(company)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     if is_new:
         tell_nobody(company, moving)

@@ -17,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from jobs.models import Job
 from pipeline.correspondence import bulk, templates
 from pipeline.correspondence.bulk import Stage
+from pipeline.correspondence.threads import WRITE
 from pipeline.models import MESSAGE_LENGTH, BulkMessage
 from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.correspondence.company import WRITE
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.live_page import live_page
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from jobs.models import Job
 from pipeline.correspondence import bulk, templates, threads
 from pipeline.correspondence.templates import Values
-from pipeline.correspondence.threads import Draft, Side
+from pipeline.correspondence.threads import WRITE, Draft, Side
 from pipeline.domain.errors import LineError
 from pipeline.domain.permissions import Action
 from pipeline.models import ApplicationMessage
@@ -29,8 +29,6 @@ from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pages import encode_cursor
 
-# Whoever may decide may write: the one place that says so for pages.
-WRITE = Action.DECIDE
 LISTED = 50
 
 

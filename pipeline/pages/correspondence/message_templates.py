@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from applicants.forms import NameField
 from pipeline.correspondence import templates
+from pipeline.correspondence.threads import WRITE
 from pipeline.models import MESSAGE_LENGTH, MESSAGE_TEMPLATE_NAME_LENGTH, MessageTemplate
 from pipeline.pages.access import (
     Member,
@@ -23,7 +24,6 @@ from pipeline.pages.access import (
     switch_current_member,
 )
 from pipeline.pages.correspondence.bulk_messages import FIELDS_HELP
-from pipeline.pages.correspondence.company import WRITE
 from pipeline.pages.forms import LinesField, PlainForm
 
 

@@ -28,13 +28,10 @@ from pipeline.api.v1.fields import Id, Letter, Shape
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.uploads import FileOut, file_out, holder_of_caller
 from pipeline.correspondence import threads
-from pipeline.correspondence.threads import Draft, ShownMessage, Side, Way
+from pipeline.correspondence.threads import WRITE, Draft, ShownMessage, Side, Way
 from pipeline.domain.permissions import Action
 from pipeline.models import MESSAGE_LENGTH, EmailState
 from pipeline.selectors.pages import encode_cursor
-
-# Whoever may decide may write.
-WRITE = Action.DECIDE
 
 
 class MessageIn(Shape):
@@ -123,7 +120,7 @@ class Messages(Endpoint):
             holder=holder_of_caller(caller),
         )
         row = threads.write(application_id=facts.id, side=Side.COMPANY, draft=draft)
-        [shown] = [each for each in threads.read_thread(facts.id).rows if each.row.id == row.id]
+        [shown] = threads.with_files(facts.id, [row])
         return Response(message_out(shown), status=201)
 
 
