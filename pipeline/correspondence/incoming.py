@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email import message_from_bytes
+from email.errors import MessageError
 from email.message import EmailMessage, Message
 from email.policy import default as POLICY
 from enum import StrEnum
@@ -47,6 +48,11 @@ _ROBOTS = re.compile(r"(?:mailer-daemon|postmaster|no-?reply)@.*")
 # Recipients of one email, and parts of it that are looked at.
 _MOST_RECIPIENTS, _MOST_PARTS = 50, 100
 Unproved = ApplicationMessage.Unproved
+# The parser of Python raises these for some headers and bodies that are no email.
+_NO_EMAIL = (
+    *(ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError),
+    MessageError,
+)
 
 
 class Fate(StrEnum):
@@ -91,8 +97,7 @@ def take(raw: bytes, envelope: Envelope) -> Fate:
         fate = _take_parsed(email, raw, envelope)
     except (NotForUs, LineError):
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        # The parser of Python raises these for some headers and bodies that are no email.
+    except _NO_EMAIL as error:
         raise Unreadable(f"the email cannot be read: {type(error).__name__}") from error
     security.info("email.received", extra={"fate": fate.value})
     return fate
@@ -207,14 +212,15 @@ def _draft(
     email: EmailMessage, raw: bytes, application: Application, *, unproved: str, sender: str
 ) -> Draft:
     """Make the message of an email, and store its files. Those of strangers are left out."""
-    given = str(email.get("Message-ID", "")).strip() or sha256(raw).hexdigest()
+    given = _storable(str(email.get("Message-ID", ""))).strip() or sha256(raw).hexdigest()
+    sender = _storable(sender)
     message_id = uuid5(_NAMES, f"{application.id}:{sender}:{given}")
     holder = holder_of("person", application.applicant_id)
     upload_ids: list[UUID] = []
     left_out: list[str] = []
     if not ApplicationMessage.objects.filter(id=message_id).exists():
         for part in _attachments(email):
-            name = uploads.clean_file_name(part.get_filename() or "")
+            name = uploads.clean_file_name(_storable(part.get_filename() or ""))
             if unproved or len(upload_ids) >= settings.ATTACHMENTS_PER_APPLICATION:
                 left_out.append(name)
                 continue
@@ -234,6 +240,11 @@ def _draft(
         sender=sender[:LONGEST_SENDER] if unproved else "",
         left_out="\n".join(left_out)[:LONGEST_LEFT_OUT],
     )
+
+
+def _storable(text: str) -> str:
+    """Return a text of a header without what no database takes: NUL, and bytes of no letter."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _attachments(email: EmailMessage) -> list[EmailMessage]:

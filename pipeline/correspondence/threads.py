@@ -53,7 +53,8 @@ Unproved = ApplicationMessage.Unproved
 class Draft:
     """Message to be written. `id`: that of the new message, so that a repetition finds it.
 
-    `upload_ids` are uploads of `holder`. The rest is about a message that came by email.
+    `upload_ids` are uploads of `holder`. `seen`: the last message that the writer had in front of
+    them; None: all that there are. The rest is about a message that came by email.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Draft:
     author_id: UUID | None = None
     upload_ids: Sequence[UUID] = ()
     holder: bytes = b""
+    seen: UUID | None = None
     unproved: str = ""
     sender: str = ""
     left_out: str = ""
@@ -109,9 +111,11 @@ def write(
         message_id=message.id,
         holder=draft.holder,
     )
-    if not draft.unproved:  # whoever answers has read what was there
+    if not draft.unproved:  # whoever answers has read what they had in front of them
         at = message.written_at
-        _mark_read(application_id, reader=side, until=at, at=at)
+        seen = ApplicationMessage.objects.filter(application_id=application_id, id=draft.seen)
+        until = seen.values_list("written_at", flat=True).first() if draft.seen else at
+        _mark_read(application_id, reader=side, until=until or at, at=at)
     if side == Side.APPLICANT:
         enqueue(FOLLOW_TASK, {"message": str(message.id)}, priority=PRIORITY)
     elif message.email_state == EmailState.QUEUED:

@@ -92,6 +92,19 @@ def test_looking_marks_nothing_and_the_button_marks_what_was_shown(
     assert unread.count() == 1
 
 
+def test_an_answer_leaves_unread_what_its_page_did_not_show(
+    application: Application, bo: Client
+) -> None:
+    from_applicant(application)
+    shown = bo.get(theirs(application)).context["newest"]
+    later = from_applicant(application, "Wait, not on Monday.")
+
+    follow(bo, theirs(application), {"text": "Monday it is.", "until": str(shown)})
+
+    unread = ApplicationMessage.objects.filter(side="APPLICANT", read_at=None)
+    assert [each.id for each in unread] == [later.id]
+
+
 def test_an_open_page_follows_a_message_and_its_email(
     application: Application, bo: Client, ana: Client
 ) -> None:

@@ -43,6 +43,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             text=form.cleaned_data["text"],
             upload_ids=form.cleaned_data["files"],
             holder=holder_of_browser(request),
+            seen=read_until(request),
         )
         if write_message(form, application_id, Side.APPLICANT, draft):
             messages.success(request, _("Sent. The company sees it on your application."))

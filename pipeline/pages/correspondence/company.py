@@ -79,6 +79,7 @@ def thread_context(request: HttpRequest, page: Any, reader: str) -> dict[str, An
     return {
         "thread": rows[::-1],
         "unread": unread,
+        "newest": rows[0].row.id if rows else "",
         "older_url": page_urls.change_query(request, before=older) if older else "",
         "newest_url": request.path if "before" in request.GET else "",
         "reads_as_company": reader == Side.COMPANY,
@@ -111,6 +112,7 @@ def _send(request: HttpRequest, member: Member, form: MessageForm, application_i
         author_id=member.user.id,
         upload_ids=form.cleaned_data["files"],
         holder=holder_of_browser(request),
+        seen=read_until(request),
     )
     return write_message(form, application_id, Side.COMPANY, draft)
 
