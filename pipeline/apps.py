@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate
 
 
@@ -15,6 +16,7 @@ class PipelineConfig(AppConfig):
         """
         from pipeline.audit import receipts
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
+        from pipeline.correspondence import emails as message_emails
         from pipeline.database import fatal_errors
         from pipeline.integrations.request_log import request_log
         from pipeline.live.announcer import start_announcing
@@ -29,6 +31,11 @@ class PipelineConfig(AppConfig):
         reviewers.start()
         devices.start()
         start_tracking_emails()
+        message_emails.start_tracking()
+        if settings.EMAIL_BACKEND.startswith("anymail."):  # whose provider also receives emails
+            from pipeline.correspondence import incoming
+
+            incoming.start()
         start_follow_up()
         chores.extend((outage.watch_task_workers, receipts.record_key))
         if not env.TESTING:

@@ -9,7 +9,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import attachments, env, keys, site_texts
+from pipeline.config import attachments, correspondence, env, keys, site_texts
 from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.logging import configure_logging, start_error_reports
 from pipeline.database.cluster import Cluster
@@ -187,6 +187,12 @@ SITE_JOB_LIST = env.SITE_JOB_LIST
 CAREERS_NAME_SERVERS = env.careers_name_servers()
 DECISION_UNDO_SECONDS = env.DECISION_UNDO_SECONDS
 CONTEST_DAYS = env.CONTEST_DAYS
+REPLY_ADDRESS = correspondence.parse_reply_address(env.REPLY_ADDRESS)
+INCOMING_AUTHSERV_ID = env.INCOMING_AUTHSERV_ID
+INCOMING_EMAIL_BYTES = env.INCOMING_EMAIL_BYTES
+MESSAGES_PER_DAY = env.MESSAGES_PER_DAY
+BULK_MESSAGE_PEOPLE = env.BULK_MESSAGE_PEOPLE
+BULK_MESSAGES_PER_MINUTE = env.BULK_MESSAGES_PER_MINUTE
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_RATE_PER_MINUTE = env.EMAIL_RATE_PER_MINUTE
 DEFAULT_FROM_EMAIL = env.MAIL_FROM

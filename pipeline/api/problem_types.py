@@ -318,6 +318,14 @@ EMAIL_NOT_REPEATABLE = ProblemType(
     remedy=_READ,
     raised_as=(line.EmailNotRepeatable,),
 )
+MESSAGES_NOT_POSSIBLE = ProblemType(
+    status=409,
+    code="MESSAGES_NOT_POSSIBLE",
+    title="The person cannot be written to",
+    about="nobody has proved the address of the application yet, so it may be someone else's",
+    remedy="Write once the application is `verified`.",
+    raised_as=(line.MessagesNotPossible,),
+)
 CRITERIA_CHANGED = ProblemType(
     status=409,
     code="CRITERIA_CHANGED",
@@ -524,6 +532,7 @@ THROTTLED = ProblemType(
     remedy=_WAIT,
     raised_as=(
         line.EmailRepeatedTooSoon,
+        line.TooManyMessages,
         "pipeline.work.start.RateExceeded",
         "rest_framework.exceptions.Throttled",
     ),

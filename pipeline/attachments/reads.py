@@ -13,8 +13,9 @@ from pipeline.models import Attachment
 
 
 def read_attachments(application_id: UUID) -> list[Attachment]:
-    """Return an application's files, oldest first."""
-    return list(Attachment.objects.filter(application_id=application_id).order_by("id"))
+    """Return an application's files without those of its messages, oldest first."""
+    rows = Attachment.objects.filter(application_id=application_id, message_id=None)
+    return list(rows.order_by("id"))
 
 
 def read_files_of_person(

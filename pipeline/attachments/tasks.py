@@ -83,9 +83,17 @@ def _note_verdict(attachment_id: UUID, state: Attachment.State, malware: str) ->
 
 
 def _tell_applicant(row: Attachment) -> None:
-    """Email the sender of a refused file, if their address is verified. Pages show it anyway."""
+    """Email the sender of a refused file, if their address is verified. Pages show it anyway.
+
+    A file of a message may be the company's, and the thread shows what became of it.
+    """
     application = row.application
-    if application is None or not application.is_verified or application.job.is_test:
+    if (
+        row.message_id
+        or application is None
+        or not application.is_verified
+        or application.job.is_test
+    ):
         return
     title = application.job.posting.title
     post_private_email(

@@ -317,10 +317,12 @@ def attach(
     application_id: UUID,
     question_id: UUID | None,
     holder: bytes,
+    message_id: UUID | None = None,
 ) -> list[Attachment]:
-    """Attach whole uploads to an application, inside the caller's transaction.
+    """Attach whole uploads to an application, or to a message on it, in the caller's transaction.
 
-    Uploads that are attached to it for this question already stay so, whoever sent them. Raises
+    Uploads that are attached to it for this question already stay so, whoever sent them. The files
+    of each message are counted by themselves. Raises
     UploadNotFound for one that is unknown, another holder's, for another job, or attached
     elsewhere; UploadExpired; UploadNotReady if its bytes are not there; UploadRefused by the
     malware scan; and TooManyAttachments. The caller undoes its transaction, or a savepoint, after a
@@ -329,16 +331,25 @@ def attach(
     ids = list(dict.fromkeys(upload_ids))
     if not ids:
         return []
-    attached = Q(application_id=application_id, question_id=question_id)
+    here = Q(application_id=application_id, message_id=message_id)
+    attached = here & Q(question_id=question_id)
     locked = Attachment.objects.filter(attached | Q(holder=holder), id__in=ids, job_id=job_id)
     rows = {row.id: row for row in locked.select_for_update(of=("self",)).order_by("id")}
     expired = set(_expired().filter(id__in=ids).values_list("id", flat=True))
     for each in ids:
-        _refuse_attaching(rows.get(each), application_id, is_expired=each in expired)
-    have = Attachment.objects.filter(application_id=application_id).exclude(id__in=ids).count()
+        row = rows.get(each)
+        if row and row.application_id and row.message_id != message_id:
+            raise UploadNotFound  # it is a file of a message, or one of the application itself
+        _refuse_attaching(row, application_id, is_expired=each in expired)
+    have = Attachment.objects.filter(here).exclude(id__in=ids).count()
     if have + len(ids) > settings.ATTACHMENTS_PER_APPLICATION:
         raise TooManyAttachments(limit=settings.ATTACHMENTS_PER_APPLICATION)
-    locked.update(application_id=application_id, question_id=question_id, expires_at=None)
+    locked.update(
+        application_id=application_id,
+        question_id=question_id,
+        message_id=message_id,
+        expires_at=None,
+    )
     return [rows[each] for each in ids]
 
 
@@ -382,11 +393,13 @@ def attach_later(
 def remove(attachment_id: UUID, *, application_id: UUID) -> None:
     """Remove an attachment of an application that waits in line, if it is there.
 
-    One that answers a question of the job's form stays. Raises ApplicationNotFound,
-    AttachmentsFixed, AttachmentAnswers.
+    One that answers a question of the job's form stays, and so does one that came with a message.
+    Raises ApplicationNotFound, AttachmentsFixed, AttachmentAnswers.
     """
     _locked_application(application_id)
-    found = Attachment.objects.filter(id=attachment_id, application_id=application_id)
+    found = Attachment.objects.filter(
+        id=attachment_id, application_id=application_id, message_id=None
+    )
     if found.exclude(question_id=None).exists():
         raise AttachmentAnswers
     forget(found)
@@ -412,7 +425,8 @@ def forget_of_applications(application_ids: Collection[UUID]) -> None:
     Also what the same browsers uploaded and no application took: a form that was begun and left.
     """
     attached = Attachment.objects.filter(application_id__in=application_ids)
-    uploaded = attached.values_list("holder", "company_id")
+    # Files of messages may be those of a member, who is writing to others as well.
+    uploaded = attached.filter(message_id=None).values_list("holder", "company_id")
     browsers = {bytes(holder) for holder, by in uploaded if holder != holder_of("company", by)}
     forget(attached | Attachment.objects.filter(holder__in=browsers, application=None))
 

@@ -87,6 +87,8 @@ NAMES = (
     " ATTACHMENT_REMOVALS_FILE CLAMAV_ADDRESS AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY"
     " AWS_SESSION_TOKEN SIGN_UP SIGN_UP_CONTACT SIGN_UP_REFUSED_DOMAINS"
     " SITE_JOB_LIST CAREERS_NAME_SERVERS"
+    " REPLY_ADDRESS INCOMING_AUTHSERV_ID INCOMING_EMAIL_BYTES MESSAGES_PER_DAY"
+    " BULK_MESSAGE_PEOPLE BULK_MESSAGES_PER_MINUTE"
 ).split()
 
 _env = _Env()
@@ -192,6 +194,18 @@ TERMS_FILE: str = _env.str("TERMS_FILE", default="")
 ACCESSIBILITY_FILE: str = _env.str("ACCESSIBILITY_FILE", default="")
 # How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
+# Where applicants' answers by email go: a mailbox that takes plus addresses, or @ and a domain.
+REPLY_ADDRESS: str = _env.str("REPLY_ADDRESS", default="")
+# The name under which our own mail server says who sent an email (Authentication-Results).
+INCOMING_AUTHSERV_ID: str = _env.str("INCOMING_AUTHSERV_ID", default="").strip().lower()
+INCOMING_EMAIL_BYTES = _env.at_least(
+    "INCOMING_EMAIL_BYTES", 25 * 2**20, least=2**16, most=100 * 2**20
+)
+# The most messages of an applicant to a company, or of a company to an applicant, in a day.
+MESSAGES_PER_DAY = _env.at_least("MESSAGES_PER_DAY", 20, most=1_000)
+# The most people of a bulk message, and how many of them are written to in a minute.
+BULK_MESSAGE_PEOPLE = _env.at_least("BULK_MESSAGE_PEOPLE", 1_000, most=10_000)
+BULK_MESSAGES_PER_MINUTE = _env.at_least("BULK_MESSAGES_PER_MINUTE", 60, most=6_000)
 # How many days a company has to answer someone who asked it to look again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.

@@ -287,6 +287,25 @@ class DrawFullOfUnverified(DrawFull):
     )
 
 
+class MessagesNotPossible(LineError):
+    message = _(
+        "You can write to this person once they have proved their email address. Until then it may "
+        "be someone else’s."
+    )
+
+
+class TooManyMessages(LineError):
+    message = _(
+        "That is enough messages for now: {limit} in a day is the most. Write again later, or say "
+        "more in one message."
+    )
+
+    @property
+    def wait(self) -> float:
+        """Return the seconds to wait."""
+        return float(self.facts["wait_seconds"])
+
+
 class IllegalMove(LineError):
     message = "An application that is {status} cannot be {done}."
 

@@ -75,6 +75,11 @@ def application_url(application_id: UUID) -> str:
     return f"{settings.SITE_URL}/me/applications/{application_id}/"
 
 
+def messages_url(application_id: UUID) -> str:
+    """Return the address of an application's messages for its signed-in owner."""
+    return f"{application_url(application_id)}messages/"
+
+
 def data_url() -> str:
     """Return the address where signed-in people see and erase their data."""
     return f"{settings.SITE_URL}/me/data/"

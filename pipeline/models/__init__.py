@@ -17,6 +17,16 @@ from pipeline.models.consents import (
     ConsentVersion,
 )
 from pipeline.models.equality import EqualityAnswers, EqualityTotals
+from pipeline.models.correspondence import (
+    LONGEST_LEFT_OUT,
+    LONGEST_SENDER,
+    MESSAGE_LENGTH,
+    MESSAGE_TEMPLATE_NAME_LENGTH,
+    ApplicationMessage,
+    BulkMessage,
+    BulkMessageItem,
+    MessageTemplate,
+)
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -133,6 +143,10 @@ __all__ = [
     "FOUND_BY_KIND",
     "INTRODUCTION_LENGTH",
     "LABEL_LENGTH",
+    "LONGEST_LEFT_OUT",
+    "LONGEST_SENDER",
+    "MESSAGE_LENGTH",
+    "MESSAGE_TEMPLATE_NAME_LENGTH",
     "METADATA_KEYS",
     "METADATA_KEY_LENGTH",
     "METADATA_VALUE_LENGTH",
@@ -156,6 +170,7 @@ __all__ = [
     "Application",
     "ApplicationAssignee",
     "ApplicationLink",
+    "ApplicationMessage",
     "ApplicationNote",
     "ApplicationReference",
     "ApplicationRow",
@@ -165,6 +180,8 @@ __all__ = [
     "CareersLogo",
     "CareersPage",
     "CareersSlug",
+    "BulkMessage",
+    "BulkMessageItem",
     "Change",
     "ChangeKind",
     "ClockAdvance",
@@ -198,6 +215,7 @@ __all__ = [
     "JobViews",
     "LastWhatIf",
     "Letterhead",
+    "MessageTemplate",
     "NameWord",
     "NoteMention",
     "PendingDecision",

@@ -38,6 +38,7 @@ class Attachment(models.Model):
         Application, models.CASCADE, null=True, related_name="attachments", db_index=False
     )
     question_id = models.UUIDField(null=True)
+    message_id = models.UUIDField(null=True)  # of the message that it came with
     holder = models.BinaryField(max_length=32)
     name = models.CharField(max_length=FILE_NAME_LENGTH)
     content_type = models.CharField(max_length=80, default="")

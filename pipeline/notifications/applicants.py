@@ -343,7 +343,7 @@ def _forget_erased(recipient: Applicant) -> None:
 
 
 # What a provider reports, and the state and the problem that it means for us.
-_MEANINGS = {
+MEANINGS = {
     "bounced": (EmailState.BOUNCED, "BOUNCED"),
     "rejected": (EmailState.FAILED, "REFUSED"),
     "failed": (EmailState.FAILED, "REFUSED"),
@@ -361,7 +361,7 @@ def start_tracking_emails() -> None:
 
 def note_tracked_email(sender: object, event: Any, **_: Any) -> None:
     """Record the fate of an email; reports about others, and good news, change nothing."""
-    meaning = _MEANINGS.get(event.event_type)
+    meaning = MEANINGS.get(event.event_type)
     if meaning and event.message_id:
         state, problem = meaning
         taken = Email.objects.filter(message_id=event.message_id, state=EmailState.SENT)

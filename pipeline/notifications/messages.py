@@ -17,7 +17,9 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template import Context, Engine
+from django.template.defaultfilters import linebreaksbr
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -34,7 +36,8 @@ from pipeline.domain.states import (
 from pipeline.mail.links import LinkedOffer
 from pipeline.texts.words import OwnWords
 from pipeline.wording import sentences
-from pipeline.wording.english import format_time, strip_isolates, time_here_and_utc
+from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
+from pipeline.wording.links import linked_text
 from pipeline.wording.sentences import Reader
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
@@ -90,15 +93,22 @@ class Paragraph:
     """Paragraph of an email. A link is on a separate line; in HTML, one can be a button.
 
     A company's own opening or closing takes the place of one that `is_courtesy`.
+    `is_written`: someone wrote it, and may have put web addresses in it, which become links.
     """
 
     text: str
     link: str = ""
     label: str = ""
     is_courtesy: bool = False
+    is_written: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.link}" if self.link else self.text
+
+    @property
+    def html(self) -> SafeString:
+        """Return the text as HTML."""
+        return linked_text(self.text) if self.is_written else linebreaksbr(self.text)
 
 
 @dataclass(frozen=True, slots=True)

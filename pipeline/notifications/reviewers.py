@@ -1,4 +1,4 @@
-"""Emails and notifications to reviewers: a seat taken, an assignment, a mention, a review due.
+"""Emails and notifications to reviewers: seats taken, assignments, mentions, dues, messages.
 
 They name the job and never the applicant: an email that has been sent cannot be erased, and a
 notification can be read on a locked screen.
@@ -27,6 +27,7 @@ from pipeline.mail.links import board_url, overdue_url, review_url, unsubscribe_
 from pipeline.models import (
     Application,
     ApplicationAssignee,
+    ApplicationMessage,
     DecisionItem,
     Event,
     ReviewNotice,
@@ -181,6 +182,9 @@ def _still_true(
         theirs = ApplicationAssignee.objects.filter(user_id=member.user_id)
         people = people.exclude(status=Status.INACTIVE)
         people = people.filter(id__in=theirs.values("application_id"))
+    elif news is News.MESSAGE:
+        unread = ApplicationMessage.objects.filter(side="APPLICANT", read_at=None)
+        people = people.filter(id__in=unread.values("application_id"))
     elif news is not News.MENTIONED:
         decided = DecisionItem.objects.filter(application_id__in=application_ids, state__in=OPEN)
         people = people.filter(status=Status.ACTIVE)
@@ -193,7 +197,8 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
     number, title = len(applications), job.posting.title
     subject, text = _WORDS[news](number)
     link = _review_link(job.id, news, applications)
-    paragraphs = [Paragraph(text.format(job=isolated(title)), link, _("Open the review"))]
+    label = _("Open the message") if news is News.MESSAGE else _("Open the review")
+    paragraphs = [Paragraph(text.format(job=isolated(title)), link, label)]
     clock = job.review_clock
     is_begun = number == 1 and applications[0].status == Status.ACTIVE
     if clock and is_begun and news in (News.SEAT, News.ASSIGNED):
@@ -211,7 +216,8 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
 
 def _review_link(job_id: UUID, news: News, applications: Sequence[Application]) -> str:
     if len(applications) == 1:
-        return review_url(applications[0].id)
+        review = review_url(applications[0].id)
+        return f"{review}messages/" if news is News.MESSAGE else review
     return overdue_url(job_id) if news in (News.DUE, News.OVERDUE) else board_url(job_id)
 
 
@@ -269,7 +275,17 @@ def _numbered(text: str, number: int) -> str:
     return text.replace("{number}", f"{number:,}")
 
 
+def _message_words(number: int) -> tuple[str, str]:
+    text = ngettext(
+        "Someone who applied for “{job}” wrote to your company. Read and answer it on the page.",
+        "{number} people who applied for “{job}” wrote to your company.",
+        number,
+    )
+    return _("A message about “{job}”"), _numbered(text, number)
+
+
 _WORDS = {
+    News.MESSAGE: _message_words,
     News.SEAT: _seat_words,
     News.ASSIGNED: _assigned_words,
     News.MENTIONED: _mentioned_words,
@@ -352,7 +368,13 @@ def _overdue_push(number: int) -> tuple[str, str]:
     return _("Decision overdue: {job}"), text
 
 
+def _message_push(number: int) -> tuple[str, str]:
+    text = ngettext("An applicant wrote to you.", "{number} applicants wrote to you.", number)
+    return _("Message: {job}"), text
+
+
 _PUSH_WORDS = {
+    News.MESSAGE: _message_push,
     News.SEAT: _seat_push,
     News.ASSIGNED: _assigned_push,
     News.MENTIONED: _mentioned_push,

@@ -28,7 +28,7 @@ from pipeline.attachments.uploads import holder_of
 from pipeline.domain.errors import LineError
 from pipeline.models import Attachment
 from pipeline.pages import limits
-from pipeline.pages.access import current_applicant, public_job
+from pipeline.pages.access import current_applicant, public_job, switch_current_member
 from pipeline.pages.limits import TooOften
 
 # Session key of the secret that binds a visitor's uploads to their browser.
@@ -209,7 +209,8 @@ def upload(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Store one file for an application to this job: 201 and its id, or why it is refused."""
     job = public_job(request, job_id)
     file = request.FILES.get("file")
-    if job.status != JobStatus.OPEN and current_applicant(request) is None:
+    writes = current_applicant(request) or switch_current_member(request, job.company_id)
+    if job.status != JobStatus.OPEN and not writes:
         return JsonResponse({"detail": _("This job takes no applications now.")}, status=409)
     if file is None:
         return JsonResponse({"detail": _("Choose a file.")}, status=400)

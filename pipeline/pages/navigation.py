@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from pipeline.correspondence.threads import WRITE
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_applicant, current_member
 from pipeline.selectors.jobs import OpenJob, read_newest_open_jobs
@@ -123,6 +124,14 @@ SECTIONS = (
                 about=_("Texts, rules and questions to start new jobs from."),
                 within="job_template delete_template",
             ),
+            Place(
+                name="message_templates",
+                label=_("Message templates"),
+                icon="chat-bubble-left-right",
+                action=WRITE,
+                about=_("Texts to start messages to applicants from."),
+                within="message_template",
+            ),
         ),
     ),
     Section(
@@ -220,6 +229,7 @@ JOBS = Place(
     " add_question edit_question ask_question job_review attachment decisions extend_offer"
     " job_access",
     " job_sources",
+    " application_messages job_messages write_bulk_message bulk_message",
     key="j",
 )
 MAIN = (
@@ -264,6 +274,7 @@ OF_APPLICANTS = (
         within="my_application my_places my_receipt check_receipt take_over defer_mine"
         " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine"
         " my_privacy",
+        " my_messages",
     ),
     Place(name="openings", label=_("Open jobs"), within="opening job_facts"),
 )

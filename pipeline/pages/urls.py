@@ -42,6 +42,7 @@ urlpatterns = [
     path("", include("pipeline.pages.applicant.urls")),
     path("", include("pipeline.pages.careers.urls")),
     path("", include("pipeline.pages.company.urls")),
+    path("", include("pipeline.pages.correspondence.urls")),
     path(f"{_HISTORY_JOB}/timeline/", history.timeline, name="timeline"),
     path(f"{_HISTORY_JOB}/verify/", history.verify_log, name="verify_log"),
     path(f"{_HISTORY_JOB}/replay/", history.replay, name="replay"),

@@ -82,7 +82,11 @@ _PEOPLE = {
     gettext_lazy("Wishes of people who wait"): {"deferred", "preaccepted", "pass_asked", "passed"},
 }
 _SEATS = gettext_lazy("Seats and misses")
-_OF_PREFIX = {"job": gettext_lazy("The job"), "task": gettext_lazy("Background work")}
+_OF_PREFIX = {
+    "job": gettext_lazy("The job"),
+    "message": gettext_lazy("Messages"),
+    "task": gettext_lazy("Background work"),
+}
 
 
 def group_types(form: EndpointForm) -> list[tuple[str, list[tuple[Any, str]]]]:

@@ -18,6 +18,7 @@ from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken, De
 from pipeline.attachments import uploads
 from pipeline.attachments.reads import read_files_of_person
 from pipeline.consents import agreements
+from pipeline.correspondence import threads
 from pipeline.database import statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -317,6 +318,7 @@ def _remove_traces(person: Applicant) -> bool:
     origin.forget(application_ids)
     agreements.forget(application_ids)
     equality.forget(application_ids)
+    message_ids = threads.forget(application_ids)
     uploads.forget_of_applications(application_ids)
     uploads.forget_of_person(person.id)
     if not person.email.startswith(ERASED):  # a repeated erasure changes nothing
@@ -329,7 +331,7 @@ def _remove_traces(person: Applicant) -> bool:
     blank_import_rows(person.email)
     remove_export_files(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     blank_task_payloads(person.email)
-    _remove_answers(person, [*application_ids, *file_ids])
+    _remove_answers(person, [*application_ids, *file_ids, *message_ids])
     return True
 
 

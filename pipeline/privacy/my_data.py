@@ -14,10 +14,19 @@ from applicants.models import Applicant, ApplicantToken
 from jobs.models import Company
 from pipeline.attachments.reads import read_files_of_person
 from pipeline.consents import agreements
+from pipeline.correspondence.threads import read_for_person
 from pipeline.domain.place import PUBLISHED
 from pipeline.equality import answers as equality
 from pipeline.form import answers
-from pipeline.models import Application, Attachment, DecisionText, Email, Event, RemovedLog
+from pipeline.models import (
+    Application,
+    ApplicationMessage,
+    Attachment,
+    DecisionText,
+    Email,
+    Event,
+    RemovedLog,
+)
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
 from pipeline.sources import origin
@@ -27,7 +36,7 @@ from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in fifteen queries, without secrets.
+    """Return all data kept about a person, with explanations, in sixteen queries, without secrets.
 
     It includes the reason code of a company's decision and what it wrote to the person, and the
     company's notes, tags, links and scores, but not the note of a decision.
@@ -73,12 +82,30 @@ def _describe_file(row: Attachment) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
+        "message": row.message_id,
         "content_type": row.content_type,
         "size_bytes": row.size_bytes,
         "sha256": bytes(row.sha256).hex() if row.sha256 else None,
         "malware_scan": row.state,
         "received_at": row.received_at,
         "removed_unless_used_by": row.expires_at,
+    }
+
+
+def _describe_message(row: ApplicationMessage) -> dict[str, Any]:
+    """Return a message of a thread, from either side."""
+    return {
+        "id": row.id,
+        "from": row.side,
+        "by": row.author.name if row.author else "",
+        "way": row.way,
+        "text": row.text,
+        "not_shown_as_yours_because": row.unproved,
+        "sender": row.sender,
+        "files_left_out": row.left_out,
+        "email": row.email_state,
+        "written_at": row.written_at,
+        "read_at": row.read_at,
     }
 
 
@@ -145,6 +172,7 @@ def _collect_applications(
     written, kept = read_contest_texts(theirs), read_annotations(ids)
     scores = read_scores_for_people(ids)
     answered, agreed = answers.read_for_person(applicant_id), _collect_agreed(ids)
+    messages = read_for_person(applicant_id)
     applications = [
         {
             "id": row.id,
@@ -173,6 +201,7 @@ def _collect_applications(
             "kept_by_the_company": kept[row.id].for_the_person()
             | {"scores": scores.get(row.id, [])},
             "files": [_describe_file(each) for each in files.get(row.id, [])],
+            "messages": [_describe_message(each) for each in messages.get(row.id, [])],
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),
             # Then the timeline is empty: the log is in files, which name nobody.

@@ -19,6 +19,7 @@ from jobs.models import Retention
 from pipeline.attachments import storage
 from pipeline.equality import answers as equality
 from pipeline.equality import totals
+from pipeline.correspondence import threads
 from pipeline.form import answers
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, ChangeKind
@@ -192,6 +193,7 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
             storage.request_removal()
     forget_annotations(ids)
     answers.forget(ids)
+    threads.forget(ids)
     record_application_changes(ChangeKind.APPLICATION_ERASED, ids)
     for application_id in ids:
         about = {"job": str(job_id), "application": str(application_id)}

@@ -34,6 +34,7 @@ class News(StrEnum):
     MENTIONED = "MENTIONED"
     DUE = "DUE"
     OVERDUE = "OVERDUE"
+    MESSAGE = "MESSAGE"  # an applicant wrote
 
 
 # The action for whose sake a member is told: of a seat to score, else of the job's affairs.

@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 _TAKES_FILES = re.compile(
     r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/"
     r"|/api/v1/uploads(/[^/]+/content)?|/jobs/[^/]+/(apply|uploads)/|/me/applications/[^/]+/files/"
+    r"|/(me|company)/applications/[^/]+/messages/|/anymail/[^/]+/inbound[^/]*/"
 )
 
 

@@ -34,7 +34,8 @@ from tasks.payloads import CheckedPayload
 from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement
 
-# Types of webhooks: one for each kind of event in the log, some for tasks, and the test. Pure.
+# Types of webhooks: one for each kind of event in the log, some for messages and tasks, and the
+# test. Pure.
 
 
 TEST = "webhook.test"
@@ -47,15 +48,19 @@ _OF_TASKS = {
 }
 
 
+MESSAGE_RECEIVED = "message.received"
+_OF_MESSAGES = {MESSAGE_RECEIVED: "An applicant wrote a message"}
+
+
 def public_type(event: str) -> str:
     """Return the type of a kind of event in the log, like `job.opened` or `application.applied`."""
     return f"{'job' if event in JOB_EVENTS else 'application'}.{event.removeprefix('JOB_').lower()}"
 
 
 # Every type that an endpoint can ask for, in the order in which they are shown, with its meaning.
-TYPES: dict[str, str] = {
-    public_type(event): each.webhook for event, each in DECLARED.items()
-} | _OF_TASKS
+TYPES: dict[str, str] = {public_type(event): each.webhook for event, each in DECLARED.items()} | (
+    _OF_MESSAGES | _OF_TASKS
+)
 
 # The types of an event of the engine, by its kind.
 TYPES_OF_TASK_EVENT: dict[str, tuple[str, ...]] = {

@@ -90,6 +90,7 @@ ONE_MORE = {
 }
 NO_UPLOAD = "/uploads/00000000-0000-7000-8000-000000000000"
 NO_FILE = "/applications/{application}/files/00000000-0000-7000-8000-000000000000"
+HELLO = {"text": "Hello"}
 ADDED = {"upload_ids": ["00000000-0000-7000-8000-000000000000"]}
 ANY_TIME = {"not_before": None}
 NEXT = {"pass_next": True}
@@ -162,6 +163,8 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("delete", NO_FILE, None, (401, 401, 409, 404, 403, 409, 404)),
     ("GET", "/applications/{application}/receipt", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/log", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applications/{application}/messages", None, (401, 401, 403, 404, 200, 200, 404)),
+    ("post", "/applications/{application}/messages", HELLO, (401, 401, 403, 404, 403, 201, 404)),
     ("GET", "/applications/{application}/emails", None, (401, 401, 403, 404, 200, 200, 404)),
     ("GET", "/applicants/{applicant}", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applicants/{applicant}/applications", None, (401, 401, 200, 404, 200, 200, 404)),

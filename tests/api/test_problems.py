@@ -60,6 +60,7 @@ BESIDES = {
         "CONTEST_TOO_LATE",
         "CRITERIA_CHANGED",
         "LOG_ARCHIVED",
+        "MESSAGES_NOT_POSSIBLE",
         "EMAIL_NOT_REPEATABLE",
         "EXTERNAL_ID_TAKEN",
         "FILES_FULL",

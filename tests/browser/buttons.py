@@ -13,6 +13,8 @@ DEAD = "test_a_dead_letter_is_looked_into_edited_and_replayed"
 TEMPLATES = "test_a_template_is_kept_used_renamed_and_deleted"
 WEBHOOKS = "test_an_endpoint_is_added_tested_rotated_switched_and_deleted"
 OWN_WORDS = "test_a_company_writes_its_own_words_and_signs_with_its_name"
+MESSAGES = "test_a_template_is_added_used_and_deleted"
+TO_SEVERAL = "test_several_people_are_written_to_and_it_is_stopped"
 PRESSED = {
     "account_login": STORIES,
     "account_logout": "test_staff_sign_in_by_a_code_and_sign_out",
@@ -28,6 +30,11 @@ PRESSED = {
     "mfa_add_webauthn": PASSKEYS,
     "add_person": STORIES,
     **dict.fromkeys(("add_my_files", "remove_my_file"), "test_a_cv_is_added_read_and_removed"),
+    **dict.fromkeys(("message_templates", "message_template"), MESSAGES),
+    "application_messages": MESSAGES,
+    "read_messages": "test_an_applicants_message_is_read_and_marked",
+    **dict.fromkeys(("my_messages", "read_my_messages"), "test_an_applicant_reads_and_answers"),
+    **dict.fromkeys(("write_bulk_message", "stop_bulk_message"), TO_SEVERAL),
     "api_keys": "test_keys_are_made_and_revoked",
     **dict.fromkeys(
         ("job_access", "remove_job_access"), "test_a_colleague_gets_one_job_and_loses_it"

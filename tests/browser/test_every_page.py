@@ -102,6 +102,7 @@ STYLES_AND_SCRIPTS, IN_NO_TAB = {"stylesheet", "script"}, {"shortcuts"}
 APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
+    "my_messages": _mine,
     "check_receipt": _mine,
     "answers_mine": World.ids_of_my_place,
     "answer_mine": lambda world: {"application_id": world.questioned.id},
@@ -134,6 +135,9 @@ COMPANY: dict[str, Where] = {
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,
+    "application_messages": _theirs,
+    **dict.fromkeys(("job_messages", "write_bulk_message"), _job),
+    "message_templates": _nothing,
     "decide": _theirs,
     "decide_many": _job,
     **dict.fromkeys(("go", "shortcuts", "company_settings", "company_reports"), _nothing),
@@ -216,6 +220,7 @@ ONLY_POSTED_TO = set(
     add_account_device remove_account_device
     remove_job_access withdraw_invitation
     apply_embedded careers_domain careers_logo_settings
+    read_messages read_my_messages stop_bulk_message
     """.split()
 )
 NO_PAGES = set(
@@ -236,6 +241,7 @@ ELSEWHERE = {
     **dict.fromkeys(("dev_mail", "dev_mail_html", "dev_mails", "unsubscribe"), "test_dev_mail.py"),
     "attachment": "test_attachments.py",
     "join": "test_colleagues.py",
+    **dict.fromkeys(("bulk_message", "message_template"), "test_correspondence.py"),
     "decision": "test_deciding.py",
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",

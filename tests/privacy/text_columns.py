@@ -71,6 +71,14 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_equalityanswers.choices": Personal(
         "applicant", "applications.equal_opportunity", "erased"
     ),
+    "pipeline_applicationmessage.text": Personal("applicant", "applications.messages", "erased"),
+    "pipeline_applicationmessage.sender": Personal("applicant", "applications.messages", "erased"),
+    "pipeline_applicationmessage.left_out": Personal(
+        "applicant", "applications.messages", "erased"
+    ),
+    "pipeline_bulkmessage.text": Personal(
+        "applicant", "no: each person's own text is in their messages", "when it has gone out"
+    ),
     "pipeline_contest.text": Personal("applicant", "applications.asked_to_look_again", "erased"),
     "pipeline_contest.answer_text": Personal(
         "applicant", "applications.asked_to_look_again", "erased"
@@ -180,6 +188,7 @@ OF_COMPANIES = frozenset(
     " pipeline_careerspage.domain pipeline_careerspage.embed_origins pipeline_careerspage.slug"
     " pipeline_careerspage.introduction pipeline_careersslug.slug pipeline_careerslogo.data"
     " jobs_company.legal_name jobs_company.privacy_contact pipeline_consentversion.text"
+    " pipeline_messagetemplate.name pipeline_messagetemplate.text"
     " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
@@ -209,6 +218,10 @@ CODES = frozenset(
     " pipeline_consentversion.kind jobs_company.shown_consents jobs_company.equality_questions"
     " pipeline_equalitytotals.counts"
     " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
+    " pipeline_applicationmessage.email_message_id pipeline_applicationmessage.email_problem"
+    " pipeline_applicationmessage.email_state pipeline_applicationmessage.side"
+    " pipeline_applicationmessage.unproved pipeline_applicationmessage.way"
+    " pipeline_bulkmessage.stage pipeline_bulkmessageitem.state"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"

@@ -16,6 +16,7 @@ from pipeline.attachments import uploads
 from pipeline.consents import versions as consents
 from pipeline.consents.agreements import Agreed
 from pipeline.consents.versions import CONSENT, Wanted
+from pipeline.correspondence import bulk, templates
 from pipeline.domain.states import Outcome
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish
@@ -52,6 +53,7 @@ from tasks.scheduling import schedules
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.applicants import decide
+from tests.support.correspondence import from_applicant, from_company
 from tests.support.factories import owner_of
 from tests.support.forms import asked, filled, question
 from tests.support.planned_seats import planned
@@ -92,6 +94,10 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationAssignee": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationLink": lambda acme: Q(application__job__company=acme),
+    "pipeline.ApplicationMessage": lambda acme: Q(job__company=acme),
+    "pipeline.BulkMessage": lambda acme: Q(job__company=acme),
+    "pipeline.BulkMessageItem": lambda acme: Q(bulk__job__company=acme),
+    "pipeline.MessageTemplate": lambda acme: Q(company=acme),
     "pipeline.ApplicationNote": lambda acme: Q(application__job__company=acme),
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
@@ -264,7 +270,11 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
         "question_id": asked(first).id,
         "planned_id": planned(draft).id,
-        "template_id": keep_template(job=Job.objects.get(id=job), name=MARKER).id,
+        "template_id": [
+            keep_template(job=Job.objects.get(id=job), name=MARKER).id,
+            templates.save(company_id=acme.id, name=MARKER, text=MARKER).id,
+        ],
+        "bulk_id": _messages(first, job, owner),
         "schedule_id": plan.id,
         "key_id": key.id,
         "file_id": [file.id, attachment],
@@ -338,6 +348,14 @@ def _attachment(application: Application) -> Any:
     )
     uploads.attach_later([row.id], application_id=application.id, question_id=None, holder=holder)
     return row.id
+
+
+def _messages(application: Application, job: Any, owner: Any) -> Any:
+    """Write on both sides, and begin a bulk message; return its id."""
+    from_company(application, MARKER)
+    from_applicant(application, MARKER)
+    text, stage = MARKER, bulk.Stage.ACTIVE
+    return bulk.start(bulk_id=uuid7(), job_id=job, stage=stage, text=text, author_id=owner.id).id
 
 
 def _decision(job: Any, owner: Any) -> PendingDecision:

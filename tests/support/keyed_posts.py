@@ -121,6 +121,12 @@ def extension() -> Sent:
     return Sent(key_of(company), f"/applications/{offered.id}/extend", body)
 
 
+def message() -> Sent:
+    company = factories.company().id
+    seated = factories.application(factories.job(company_id=company))
+    return Sent(key_of(company), f"/applications/{seated.id}/messages", {"text": "Hello"})
+
+
 def email_again() -> Sent:
     company = factories.company().id
     seated = factories.application(factories.job(company_id=company))
@@ -278,6 +284,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/extend": [extension],
+    "applications/<uuid:application_id>/messages": [message],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
     "jobs/<uuid:job_id>/applications/import": [some_import],
     "uploads": [announced_upload],

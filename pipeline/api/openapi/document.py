@@ -328,6 +328,15 @@ class TaskEventData(TypedDict):
     event: Annotated[str, ("codes", tuple(TYPES_OF_TASK_EVENT))]
 
 
+class MessageEventData(TypedDict):
+    """A message that an applicant wrote. The text is in the list of the application's messages."""
+
+    company_id: UUID
+    job_id: UUID
+    application_id: UUID
+    message_id: UUID
+
+
 class TestEventData(TypedDict):
     """The endpoint that is tested."""
 
@@ -367,6 +376,14 @@ class TaskWebhook(WebhookOfSandbox):
     data: TaskEventData
 
 
+class MessageWebhook(WebhookOfSandbox):
+    """The body of a webhook of a type that begins with `message.`."""
+
+    type: Annotated[str, ("codes", tuple(name for name in TYPES if name.startswith("message.")))]
+    timestamp: datetime
+    data: MessageEventData
+
+
 class TestWebhook(WebhookOfSandbox):
     """The body of a `webhook.test`."""
 
@@ -378,6 +395,7 @@ class TestWebhook(WebhookOfSandbox):
 WEBHOOK_BODIES = {
     "application": ApplicationWebhook,
     "job": JobWebhook,
+    "message": MessageWebhook,
     "task": TaskWebhook,
     "webhook": TestWebhook,
 }

@@ -15,7 +15,14 @@ from pipeline.api.v1 import (
     uploads,
     webhooks,
 )
-from pipeline.api.v1.applications import answers, import_file, receipts, review, scores
+from pipeline.api.v1.applications import (
+    answers,
+    import_file,
+    messages,
+    receipts,
+    review,
+    scores,
+)
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.jobs import facts, form, privacy
 from pipeline.api.v1.jobs import views as jobs
@@ -82,6 +89,7 @@ urlpatterns = [
         review.AnswerContest.as_view(),
     ),
     path("applications/<uuid:application_id>/scores", scores.ScoresOfApplication.as_view()),
+    path("applications/<uuid:application_id>/messages", messages.Messages.as_view()),
     path("contests", review.CompanyContests.as_view()),
     path("applications/<uuid:application_id>/emails", review.ApplicationEmails.as_view()),
     path(

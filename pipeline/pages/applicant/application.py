@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.attachments.reads import attachments_cache_tag, read_attachments
+from pipeline.correspondence.threads import Side, count_unread
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
@@ -80,6 +81,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
     review, files = seen.review_age, read_attachments(application_id)
+    unread = count_unread([application_id], reader=Side.APPLICANT)
 
     def my_application_context() -> dict[str, Any]:
         return {
@@ -96,6 +98,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "contest_until": until,
             **answers.read_context(card, job, files),
             "files": files,
+            "unread_messages": unread,
             "may_change_files": may_change_files,
             "files_form": FilesForm(request, job) if may_change_files else None,
             **privacy_context(job),
@@ -112,7 +115,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
-            f" {may_change_files} {attachments_cache_tag(files)}"
+            f" {may_change_files} {attachments_cache_tag(files)} {unread}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)} {privacy_tag(job)}"
         ),
         jobs=[job.id],

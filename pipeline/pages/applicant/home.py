@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from applicants.models import Applicant
 from jobs.models import Retention
+from pipeline.correspondence.threads import read_unread_of_person
 from pipeline.files.stored import FILE_KEPT_DAYS
 from pipeline.mail import dev_mailbox
 from pipeline.mail.links import read_unsubscribe_token
@@ -43,7 +44,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
     """Show all of a person's applications, urgent ones first."""
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
-    states = read_my_states(person.id)
+    states, unread = read_my_states(person.id), read_unread_of_person(person.id)
 
     def build_dashboard() -> dict[str, Any]:
         mine, events = read_mine(person.id, events=LAST_EVENTS)
@@ -51,6 +52,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
         return {
             "live_cards": [card for card in cards if card.state != "ended"],
             "ended_cards": [card for card in cards if card.state == "ended"],
+            "unread_threads": unread,
             "lacks_events": any(each.lacks_events for each in mine),
             "urgent": sum(card.is_urgent for card in cards),
             "lines": [
@@ -63,7 +65,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
         "applicant/dashboard.html",
         "applicant/_dashboard.html",
         build=build_dashboard,
-        tag=blake2b(repr(states).encode(), digest_size=12).hexdigest(),
+        tag=blake2b(repr((states, unread)).encode(), digest_size=12).hexdigest(),
         jobs=[state.job_id for state in states if state.is_live],
     )
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 from jobs.models import Job, JobStatus
 from pipeline.attachments.kinds import BY_CONTENT_TYPE, PDF
 from pipeline.attachments.reads import attachments_cache_tag, read_attachments
+from pipeline.correspondence.threads import Side, count_unread
 from pipeline.domain.errors import LastPosition, PositionsFilled
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import ReinstatementReason
@@ -106,6 +107,7 @@ def _show(
     contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
     scores = read_scorecards(seen.application, member.user.id)
     is_open = seen.review_since is not None and decision is None
+    unread = count_unread([application_id], reader=Side.COMPANY)
     age = seen.review_age and (seen.review_age.is_overdue, seen.review_age.age_seconds // 600)
 
     def build() -> dict[str, Any]:
@@ -115,6 +117,7 @@ def _show(
             | notices
             | score_context(member, scores, is_open=is_open)
             | answered
+            | {"unread_messages": unread}
             | _read_files(request, files, answered["replaced"])
             | _read_decision(request, member, seen, job, decision, form)
         )
@@ -132,7 +135,7 @@ def _show(
         "company/_application.html",
         build=build,
         # Marks are hidden from some members and shown to others, so the page is each one's own.
-        tag=f"{member.user.id}{scores.stamp}{is_open}{age} {job.seq}"
+        tag=f"{member.user.id}{scores.stamp}{is_open}{age} {job.seq} {unread}"
         f"-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}-{told}"
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}-{attachments_cache_tag(files)}",
         jobs=[job.id],

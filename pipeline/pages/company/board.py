@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
+from pipeline.correspondence.threads import count_unread_of_job
 from pipeline.domain.permissions import Action
 from pipeline.form import answers
 from pipeline.line.removed_logs import removal_time
@@ -81,12 +82,13 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
     status = (worker.alive, overdue, worker.decisions)
+    unread = count_unread_of_job(job_id)
     return live_page(
         request,
         "company/board.html",
         "company/_board.html",
-        build=lambda: _context(request, member, job_id, worker),
-        tag=f"{job.seq}-{job.posting.version}-{status}-{period}",
+        build=lambda: _context(request, member, job_id, worker) | {"unread_messages": unread},
+        tag=f"{job.seq}-{job.posting.version}-{status}-{period}-{unread}",
         jobs=[job_id],
     )
 

@@ -180,11 +180,12 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
     client, seq = owner_signed_in(last), factories.row_of(job).seq
 
     # session, person, application, job, emails, the application again; why it moved, the forecast,
-    # its events, its answers and an open question. Files have no event: their state is in the tag.
-    with django_assert_num_queries(14):
+    # its events, its answers and an open question. Files and unread messages have no event: their
+    # state is in the tag.
+    with django_assert_num_queries(15):
         page = client.get(mine(last))
     etag = client.get(mine(last), {"fragment": "1"})["ETag"]
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         same = client.get(mine(last), {"fragment": "1"}, headers={"If-None-Match": etag})
 
     assert (page.status_code, same.status_code) == (200, 304)

@@ -132,9 +132,10 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries: Any) -> 
         factories.application(factories.job(), person)
     client = applicant_browser(person)
 
-    # session, person, their states; one instant: its snapshot, applications, jobs, events
-    with django_assert_num_queries(9):
+    # session, person, their states, unread messages; one instant: its snapshot, applications, jobs,
+    # events
+    with django_assert_num_queries(10):
         client.get("/me/")
     etag = fragment(client)["ETag"]
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         assert fragment(client, etag).status_code == 304

@@ -118,7 +118,7 @@ def test_the_board_costs_the_same_however_long_the_line(viewer: Client, company:
             page_of(viewer, f"/company/jobs/{job}/")
         return len(queries)
 
-    assert cost(1) == cost(70) == 16
+    assert cost(1) == cost(70) == 17
 
 
 def test_who_has_the_fragment_already_gets_nothing(viewer: Client, job: UUID) -> None:
@@ -138,7 +138,9 @@ def test_looking_again_at_what_has_not_changed_is_cheap(
     path = f"/company/jobs/{job}/?fragment=1"
     headers = {"If-None-Match": viewer.get(path)["ETag"]}
 
-    with django_assert_num_queries(5):  # session, account, memberships, job, worker
+    with django_assert_num_queries(
+        6
+    ):  # session, account, memberships, job, worker, unread messages
         assert viewer.get(path, headers=headers).status_code == 304
 
 

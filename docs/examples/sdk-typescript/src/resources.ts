@@ -204,6 +204,16 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/further-questions/${questionId}/withdraw`);
   }
 
+  /** The messages between the company and the applicant, newest first. */
+  messages(applicationId: string): AsyncGenerator<models.Message> {
+    return this.client.items(`/applications/${applicationId}/messages`);
+  }
+
+  /** Write to the applicant, who gets it by email. */
+  sendMessage(applicationId: string, message: models.NewMessage, options: Repeatable = {}): Promise<models.Message> {
+    return this.client.call("POST", `/applications/${applicationId}/messages`, { json: message, ...options });
+  }
+
   /** Ask the company to look again, with the person's token or a portal token. */
   contest(applicationId: string, text: string, options: Repeatable = {}): Promise<models.Contest> {
     return this.client.call("POST", `/applications/${applicationId}/contests`, { json: { text }, ...options });

@@ -257,6 +257,24 @@ class AsyncApplications(AsyncResource):
         path = f"/applications/{application_id}/further-questions/{question_id}/withdraw"
         return cast(models.Answers, await self._client.call("POST", path))
 
+    def messages(self, application_id: str) -> AsyncIterator[models.Message]:
+        """Yield the messages between the company and the applicant, newest first."""
+        return self._client.items(f"/applications/{application_id}/messages")
+
+    async def send_message(
+        self,
+        application_id: str,
+        text: str,
+        *,
+        upload_ids: Sequence[str] = (),
+        idempotency_key: str | None = None,
+    ) -> models.Message:
+        """Write to the applicant, who gets it by email."""
+        path = f"/applications/{application_id}/messages"
+        body = {"text": text, "upload_ids": [*upload_ids]}
+        made = await self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.Message, made)
+
     async def contest(
         self, application_id: str, text: str, *, idempotency_key: str | None = None
     ) -> models.Contest:

@@ -1,0 +1,146 @@
+"""Emails that bring a company's messages to applicants, and the marks of those sent back."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from email.utils import formataddr, parseaddr
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from applicants import mail
+from applicants.models import Applicant
+from pipeline.correspondence.reply_addresses import make_reply_address
+from pipeline.mail import dev_mailbox
+from pipeline.mail.links import messages_url
+from pipeline.models import ApplicationMessage, Attachment, EmailState
+from pipeline.notifications.applicants import MEANINGS, UNREACHABLE
+from pipeline.notifications.messages import Message, Paragraph, greeted_name, render_email
+from pipeline.wording.english import isolated, strip_isolates
+
+
+def send(message_id: UUID) -> str:
+    """Send the email that brings a company's message, unless it was sent before; return its state.
+
+    NONE if the message or its person is gone. Raises tasks.errors.Retry when the mail server cannot
+    take it now.
+    """
+    rows = ApplicationMessage.objects.select_related(
+        "author", "application__applicant", "job__posting", "job__company"
+    )
+    row = rows.filter(id=message_id).first()
+    if row is None or row.application.applicant.is_erased:
+        return "NONE"
+    if row.email_state != EmailState.QUEUED:
+        return row.email_state
+    person = row.application.applicant
+    try:
+        provider_id = mail.deliver(build(row, to=person.email))
+    except mail.Refused as refused:
+        return _note(row.id, EmailState.FAILED, email_problem=refused.code)
+    finally:  # the person may have been erased meanwhile, when there was no copy to delete yet
+        if settings.DEV_MAIL and Applicant.objects.get(id=person.id).is_erased:
+            dev_mailbox.forget(person.email)
+    return _note(row.id, EmailState.SENT, email_message_id=provider_id[:255])
+
+
+def give_up(message_id: UUID) -> None:
+    """Record that the email of a message failed for the last time."""
+    _note(message_id, EmailState.FAILED, email_problem=UNREACHABLE)
+
+
+def _note(message_id: UUID, state: EmailState, **columns: str) -> str:
+    queued = ApplicationMessage.objects.filter(id=message_id, email_state=EmailState.QUEUED)
+    queued.update(email_state=state, **columns)
+    return state
+
+
+def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
+    """Build the email that brings a message. Answers go to the thread, if the site takes them."""
+    email = render_email(compose(row), to=to, email_id=row.id)
+    # One line, without what could end the name or pass for an address of its own.
+    name = " ".join(_name_writer(row).split())
+    site = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
+    email.from_email = formataddr((strip_isolates(name).replace("@", " "), site))
+    if answers_to := make_reply_address(row.application_id):
+        email.reply_to = [answers_to]
+    thread = mail.build_message_id(row.application_id)  # of no email: what holds it together
+    email.extra_headers |= {"References": thread, "In-Reply-To": thread}
+    return email
+
+
+def compose(row: ApplicationMessage) -> Message:
+    """Compose the email that brings a message. Its files are on the page."""
+    title, company = isolated(row.job.posting.title), isolated(row.job.company.name)
+    said = {"writer": _name_writer(row), "job": title, "company": company}
+    page = messages_url(row.application_id)
+    how = (
+        _("Answer this email, or write on the page:")
+        if settings.REPLY_ADDRESS
+        else _("Answer on the page. Nobody reads answers to this email:")
+    )
+    files = Attachment.objects.filter(message_id=row.id).count()
+    number = ngettext(
+        "%(number)s file came with this message. It is on the page.",
+        "%(number)s files came with this message. They are on the page.",
+        files,
+    )
+    return Message(
+        strip_isolates(_("A message from %(company)s about “%(job)s”") % said),
+        (
+            Paragraph(_("%(writer)s wrote to you about “%(job)s”:") % said),
+            Paragraph(row.text, is_written=True),
+            *([Paragraph(number % {"number": files})] if files else ()),
+            Paragraph(how, page, _("Open the messages")),
+        ),
+        name=greeted_name(row.application.name),
+        about=_("“%(job)s” at %(company)s") % said,
+    )
+
+
+def _name_writer(row: ApplicationMessage) -> str:
+    """Return who wrote a company's message: the member's name, if they gave one, and the company.
+
+    Never the member's address.
+    """
+    company = isolated(row.job.company.name)
+    name = row.author.name if row.author else ""
+    if not name:
+        return company
+    return _("%(name)s, %(company)s") % {"name": isolated(name), "company": company}
+
+
+# Bounces and complaints that django-anymail's webhooks report, or that come as emails.
+
+
+def start_tracking() -> None:
+    """Follow a provider's reports, if django-anymail is installed."""
+    with suppress(ImportError):
+        from anymail.signals import tracking
+
+        tracking.connect(note_tracked, dispatch_uid="messages")
+
+
+def note_tracked(sender: object, event: Any, **_: Any) -> None:
+    """Record what became of a message's email; reports about others change nothing."""
+    meaning = MEANINGS.get(event.event_type)
+    if meaning and event.message_id:
+        state, problem = meaning
+        taken = ApplicationMessage.objects.filter(email_message_id=event.message_id)
+        taken.filter(email_state=EmailState.SENT).update(email_state=state, email_problem=problem)
+
+
+def note_bounce(email_id: str) -> bool:
+    """Record that the email with this Message-ID came back; return whether it brought a message."""
+    with suppress(ValueError):
+        brought = ApplicationMessage.objects.filter(
+            id=UUID(hex=email_id.strip("<> ").split("@")[0])
+        )
+        state, problem = MEANINGS["bounced"]
+        came_back = brought.filter(email_state__in=[EmailState.SENT, EmailState.QUEUED])
+        return bool(came_back.update(email_state=state, email_problem=problem))
+    return False

@@ -1,0 +1,97 @@
+"""Texts to start messages from, with fields for what differs from person to person."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from applicants.texts import plain_text
+from jobs.models import Company
+from pipeline.models import MESSAGE_LENGTH, MessageTemplate
+from pipeline.wording.english import joined
+
+MOST_TEMPLATES = 50
+# Everything that a text can have in braces.
+FIELDS = ("name", "job", "company", "me")
+_BRACED = re.compile(r"\{([^{}\n]{0,40})\}")
+
+
+class FieldUnknown(Exception):
+    """A text has a field that there is not. The message says where, and what to do."""
+
+
+class TemplateRefused(Exception):
+    """A template cannot be saved. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What the fields stand for in a message to one person."""
+
+    name: str
+    job: str
+    company: str
+    me: str
+
+
+def check_fields(text: str) -> None:
+    """Refuse a text with a field that there is not. Raises FieldUnknown with its place."""
+    for found in _BRACED.finditer(text):
+        if found[1].strip() not in FIELDS:
+            start = found.start()
+            line = text.count("\n", 0, start) + 1
+            column = start - (text.rfind("\n", 0, start) + 1) + 1
+            known = joined([f"{{{each}}}" for each in FIELDS])
+            said = {"line": line, "column": column, "field": found[0], "known": known}
+            why = _(
+                "Line %(line)s, character %(column)s: there is no field %(field)s. The fields are"
+                " %(known)s. Correct it, or remove the braces."
+            )
+            raise FieldUnknown(why % said)
+
+
+def fill(text: str, values: Values) -> str:
+    """Return a text for one person. What a value contains is no field. Raises FieldUnknown."""
+    check_fields(text)
+    filled = _BRACED.sub(lambda found: getattr(values, found[1].strip()), text)
+    return plain_text(filled)[:MESSAGE_LENGTH]
+
+
+def read_all(company_id: UUID) -> list[MessageTemplate]:
+    """Return a company's templates by name: all, since there are at most MOST_TEMPLATES."""
+    return list(MessageTemplate.objects.filter(company_id=company_id).order_by("name"))
+
+
+@transaction.atomic
+def save(
+    *, company_id: UUID, name: str, text: str, template_id: UUID | None = None
+) -> MessageTemplate:
+    """Add a template, or change the one with this id.
+
+    One that was deleted meanwhile is added again. Raises FieldUnknown, TemplateRefused.
+    """
+    check_fields(text)
+    Company.objects.select_for_update(of=("self",), no_key=True).get(id=company_id)
+    theirs = MessageTemplate.objects.filter(company_id=company_id)
+    row = theirs.filter(id=template_id).first() if template_id else None
+    row = row or MessageTemplate(company_id=company_id)
+    if row._state.adding and theirs.count() >= MOST_TEMPLATES:
+        why = _("Your company has %(most)s templates already. Delete one that you do not use.")
+        raise TemplateRefused(why % {"most": MOST_TEMPLATES})
+    row.name, row.text = name, text
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError:
+        why = _("Another template has this name. Choose another one.")
+        raise TemplateRefused(why) from None
+    return row
+
+
+def delete(*, company_id: UUID, template_id: UUID) -> None:
+    """Delete a template of a company, if it is there. Messages made from it stay."""
+    MessageTemplate.objects.filter(company_id=company_id, id=template_id).delete()
