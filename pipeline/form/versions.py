@@ -73,12 +73,21 @@ def all_questions(job_id: UUID) -> list[Question]:
 
 
 class Draft(NamedTuple):
-    """Questions that a company is editing. `published` is the number of the current version."""
+    """Questions that a company is editing. `published` is the number of the current version.
+
+    `changes` counts the questions that are new, gone, or asked otherwise since it was published; a
+    new order alone counts as one.
+    """
 
     questions: Questions
     revision: int
     published: int
-    is_changed: bool  # since it was published
+    changes: int
+
+    @property
+    def is_changed(self) -> bool:
+        """Tell whether people who apply see something else."""
+        return self.changes > 0
 
 
 def read_draft(job: Job) -> Draft:
@@ -86,9 +95,16 @@ def read_draft(job: Job) -> Draft:
     current = questions_of(job.id, job.form_version)
     row = FormDraft.objects.filter(job_id=job.id).first()
     if row is None:
-        return Draft(current, 0, job.form_version, is_changed=False)
+        return Draft(current, 0, job.form_version, 0)
     questions = read_questions(row.questions)
-    return Draft(questions, row.revision, job.form_version, is_changed=questions != current)
+    return Draft(questions, row.revision, job.form_version, _count_changes(current, questions))
+
+
+def _count_changes(before: Questions, after: Questions) -> int:
+    if before == after:
+        return 0
+    old, new = ({each.key: each for each in questions} for questions in (before, after))
+    return sum(old.get(key) != new.get(key) for key in old.keys() | new.keys()) or 1
 
 
 @transaction.atomic

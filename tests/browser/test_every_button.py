@@ -254,9 +254,10 @@ def test_a_form_is_built_answered_and_asked_further(owner: Hands, world: World) 
     owner.fill("Question", "Your age")
     owner.press("Save the question")
     owner.press("Remove: Town")
-    owner.press("Publish")
-
-    shows(owner.page, "Version 1 is published")
+    shows(owner.page, "Published when the job opens")
+    owner.page.goto(f"/company/jobs/{world.draft}/")
+    owner.press("Open job")
+    shows(owner.page, "The job is open")
     (asked,) = questions_of(world.draft, 1)
     assert (asked.key, asked.label) == ("age", "Your age")
 

@@ -16,11 +16,16 @@ from django.utils.translation import gettext as _
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.form import answers
+from pipeline.form.versions import read_draft
 from pipeline.line.removed_logs import removal_time
 from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import decisions
-from pipeline.pages.company.consequences import describe_added_seat, describe_promotion
+from pipeline.pages.company.consequences import (
+    describe_added_seat,
+    describe_opened_form,
+    describe_promotion,
+)
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.ageing import ReviewAge
@@ -112,6 +117,8 @@ def _context(
         "may": may,
         "most_seats": MAX_CAPACITY,
         "more_seats": describe_added_seat(shown.job, shown.next_names),
+        "draft": (form := read_draft(shown.job)),
+        "asked_on_opening": describe_opened_form(form),
         "on_resuming": _resume_consequence(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
