@@ -99,6 +99,15 @@ function reach(key) {
   return Boolean(part);
 }
 
+// The last decision is undone, unless that would lose what is typed on the page: then its button
+// only gets the focus.
+function undo() {
+  if ([...document.querySelectorAll("main form")].some(isFilled)) return reach("u");
+  const button = document.querySelector('main [aria-keyshortcuts="u"]');
+  button?.click();
+  return Boolean(button);
+}
+
 function press(key) {
   const after = performance.now() - firstAt < SECOND_KEY_MS ? first : "";
   first = "";
@@ -109,6 +118,7 @@ function press(key) {
   else if (key === "/") document.querySelector("main input[type=search]")?.focus();
   else if (key === "j" || key === "k") step(key === "j");
   else if (key === "x") document.activeElement?.closest("[data-key]")?.querySelector(".tick")?.click();
+  else if (key === "u") return undo();
   else return reach(key);
   return true;
 }

@@ -37,6 +37,7 @@ SHORTCUTS = (
         "s, n",
         gettext_lazy("On the page of an application: go to your first score, or to a new note"),
     ),
+    ("u", gettext_lazy("Undo the last decision, while it can be undone")),
     ("x", "Tick the person in the list that has the focus"),
     ("?", "Show this page"),
 )
