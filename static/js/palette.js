@@ -12,7 +12,7 @@ const singleKeys = () => { try { return localStorage.getItem(KEYS_OFF) !== "1"; 
 
 // --- the dialog
 
-let dialog, field, list, timer, asked = 0;
+let dialog, field, list, timer, back, asked = 0;
 
 function make() {
   dialog = document.createElement("dialog");
@@ -33,6 +33,7 @@ function make() {
     timer = setTimeout(find, PAUSE_MS);
   });
   dialog.addEventListener("keydown", move);
+  dialog.addEventListener("close", () => back.isConnected && back.focus());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
@@ -64,6 +65,7 @@ function open() {
   if (!dialog) make();
   if (dialog.open) return dialog.close();
   field.value = "";
+  back = document.activeElement === document.body ? opener : document.activeElement;
   dialog.showModal();
   find();
 }

@@ -197,6 +197,7 @@ def test_keys_lead_to_people_and_pages(owner: Hands, world: World) -> None:
     axe(page)
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
+    expect(page.get_by_role("link", name="Find")).to_be_focused()
 
     page.goto(f"/company/jobs/{world.job}/")
     page.keyboard.press("j")

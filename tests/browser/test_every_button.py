@@ -233,7 +233,7 @@ def test_a_template_is_kept_used_renamed_and_deleted(owner: Hands, world: World)
     shows(owner.page, "Name saved.")
     owner.follow("Create a job from Payments")
     expect(owner.page.get_by_label("Title")).to_have_value("Backend engineer, payments")
-    owner.press("Create job")
+    owner.press("Save as draft")
     shows(owner.page, "It is a draft")
 
     owner.page.goto("/company/job-templates/")

@@ -12,7 +12,7 @@ from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from jobs.models import Company, JobStatus, Role
+from jobs.models import Company, Job, JobStatus, Role
 from pipeline.attachments.kinds import NAMES as FILE_KINDS
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of, read_draft
@@ -469,3 +469,29 @@ def test_an_open_job_says_on_its_pages_that_changes_are_not_published(company: C
         assert "Applicants still see version 1." in shown
     assert "2 changes are not published" in text_of(browser.get(f"{address}settings/"))
     assert questions_of(job_id, read_job(job_id).form_version) == FIVE
+
+
+def test_a_new_job_begins_as_a_draft_that_leads_to_its_questions(company: Company) -> None:
+    browser = member(company, Role.OWNER)
+    usual = browser.get("/company/jobs/new/").context["form"].initial
+    given = {name: value for name, value in usual.items() if value is not None}
+
+    page = browser.post("/company/jobs/new/", {**given, "title": "Cook"}, follow=True)
+
+    assert "It is a draft" in text_of(page)
+    assert "Next: ask what you need to know, then open the job." in text_of(page)
+    (job,) = Job.objects.filter(company=company)
+    assert f'href="/company/jobs/{job.id}/form/"' in text(page)
+    assert "Save as draft" in text_of(browser.get("/company/jobs/new/"))
+
+
+def test_find_lists_names_before_people_who_only_answered_so(company: Company) -> None:
+    job_id = job_with(FIVE, company_id=company.id)
+    for name, town in (("Noor Meyer", "Sylt"), ("Noor Santos", "Kiel")):
+        answers = filled(job_id, **FIVE_ANSWERS | {"town": town})
+        factories.application(job_id, factories.applicant(name=name), filled=answers)
+
+    found = text_of(member(company).get("/company/go/?fragment=1&q=noor s"))
+
+    assert found.index("Noor Santos") < found.index("Noor Meyer")
+    assert "Noor Santos Waiting, Engineer" in found
