@@ -237,8 +237,8 @@ class Database:
         if row := PUBLISH_FORM.first(**line, id=uuid7(), by=actor.id):
             (job.form_version,) = row
             ids = {"company": job.company_id, "job": job.id, "actor": actor.id}
-            ids |= {"form_version": job.form_version}
-            security.info("form.published", extra={name: str(value) for name, value in ids.items()})
+            told = {name: str(value) for name, value in ids.items()}
+            security.info("form.published", extra=told | {"form_version": str(job.form_version)})
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
         write_to_database(job, commit=commit)

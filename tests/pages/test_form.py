@@ -16,6 +16,7 @@ from jobs.models import Company, Job, JobStatus, Role
 from pipeline.attachments.kinds import NAMES as FILE_KINDS
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of, read_draft
+from pipeline.maintenance import name_index
 from pipeline.models import Application, Attachment, FormRefusals, FurtherQuestion, GivenAnswers
 from pipeline.notifications.applicants import Cause, send_email
 from pipeline.selectors.jobs import read_job
@@ -490,6 +491,8 @@ def test_find_lists_names_before_people_who_only_answered_so(company: Company) -
     for name, town in (("Noor Meyer", "Sylt"), ("Noor Santos", "Kiel")):
         answers = filled(job_id, **FIVE_ANSWERS | {"town": town})
         factories.application(job_id, factories.applicant(name=name), filled=answers)
+
+    name_index.update()
 
     found = text_of(member(company).get("/company/go/?fragment=1&q=noor s"))
 
