@@ -79,22 +79,44 @@ def all_questions(job_id: UUID) -> list[Question]:
 
 
 class Draft(NamedTuple):
-    """Questions that a company is editing. `published` is the number of the current version."""
+    """Questions that a company is editing. `published` is the number of the current version.
+
+    `changes` counts the questions that are new, gone, or asked otherwise since it was published; a
+    new order alone counts as one.
+    """
 
     questions: Questions
     revision: int
     published: int
-    is_changed: bool  # since it was published
+    changes: int
+
+    @property
+    def is_changed(self) -> bool:
+        """Tell whether people who apply see something else."""
+        return self.changes > 0
 
 
 def read_draft(job: Job) -> Draft:
     """Return the form of a job as its company last left it."""
-    current = questions_of(job.id, job.form_version)
+    published = published_form(job)
     row = FormDraft.objects.filter(job_id=job.id).first()
     if row is None:
-        return Draft(current, 0, job.form_version, is_changed=False)
+        return published
     questions = read_questions(row.questions)
-    return Draft(questions, row.revision, job.form_version, is_changed=questions != current)
+    changes = _count_changes(published.questions, questions)
+    return Draft(questions, row.revision, job.form_version, changes)
+
+
+def published_form(job: Job) -> Draft:
+    """Return the form of a job of which no change waits to be published, without a query."""
+    return Draft(questions_of(job.id, job.form_version), 0, job.form_version, 0)
+
+
+def _count_changes(before: Questions, after: Questions) -> int:
+    if before == after:
+        return 0
+    old, new = ({each.key: each for each in questions} for questions in (before, after))
+    return sum(old.get(key) != new.get(key) for key in old.keys() | new.keys()) or 1
 
 
 @transaction.atomic

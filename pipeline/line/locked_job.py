@@ -19,6 +19,7 @@ from jobs.models import JobStatus, LineCounters
 from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
+from pipeline.domain.states import Actor
 from pipeline.line.event_log import LogEntry
 from pipeline.line.misses import LastMiss
 from pipeline.models import Application, PlannedSeats
@@ -93,6 +94,9 @@ class Source(Protocol):
 
     def put_plan(self, plan: PlannedSeats) -> None:
         """Write a plan whose seats have changed, or remove it when it is done."""
+
+    def publish_form(self, job: LockedJob, *, actor: Actor) -> None:
+        """Publish the form that the company was editing, if it is not yet, as the job opens."""
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
         """Write the changes of a job (`pipeline.line.write`)."""

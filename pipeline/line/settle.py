@@ -269,6 +269,7 @@ def _settle_due_now(job: LockedJob) -> None:
     job.next_due_at = due.next_at
     if job.status is JobStatus.DRAFT and job.opens_at and job.opens_at <= job.now:
         change_job_status(job, JobStatus.OPEN, actor=SYSTEM, effective_at=job.opens_at)
+        job.source.publish_form(job, actor=SYSTEM)
     closing = _due_closing(job)
     _end_overdue(job, due.people, until=closing or job.now)
     if closing:

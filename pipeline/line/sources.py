@@ -6,6 +6,7 @@ nothing else, so the same rules run on both. A what-if runs them in memory.
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
-from pipeline.domain.states import EventType, Status
+from pipeline.domain.states import Actor, EventType, Status
 from pipeline.line.event_log import GENESIS, LogEntry
 from pipeline.line.locked_job import Due, LockedJob, Next
 from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_waiting_place
@@ -28,6 +29,8 @@ from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, TIME_ZONE
 from pipeline.line.write import write_to_database
 from pipeline.models import Application, ApplicationRow, Event, PlannedSeats
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
+
+security = logging.getLogger("security")
 
 _WIDTH = len(APPLICATION)
 
@@ -131,6 +134,24 @@ WHERE job_id = %(job)s AND status = 'WAITLIST'
 """)
 
 
+# The edited form of a job as its next version, unless the current version asks the same.
+PUBLISH_FORM = PreparedStatement("""
+WITH edited AS (
+    SELECT questions FROM pipeline_formdraft
+    WHERE job_id = %(job)s AND questions <> coalesce((
+        SELECT questions FROM pipeline_formversion
+        WHERE job_id = %(job)s AND number = %(current)s), '[]')
+), published AS (
+    INSERT INTO pipeline_formversion (id, job_id, number, questions, published_by)
+    SELECT %(id)s, %(job)s, 1 + coalesce((
+        SELECT max(number) FROM pipeline_formversion WHERE job_id = %(job)s), 0), questions, %(by)s
+    FROM edited WHERE questions <> '[]' RETURNING number
+)
+UPDATE jobs_job SET form_version = coalesce((SELECT number FROM published), 0)
+FROM edited WHERE id = %(job)s RETURNING form_version
+""")
+
+
 def attach_locked_row(job: LockedJob, row: Row) -> Application:
     """Attach an application from a row of `APPLICATION` followed by its person's time zone."""
     return job.attach(_application(row[:_WIDTH]), row[_WIDTH])
@@ -210,6 +231,14 @@ class Database:
             plan.save(update_fields=["done", "next_at"])
         else:
             plan.delete()
+
+    def publish_form(self, job: LockedJob, *, actor: Actor) -> None:
+        line = {"job": job.id, "current": job.form_version}
+        if row := PUBLISH_FORM.first(**line, id=uuid7(), by=actor.id):
+            (job.form_version,) = row
+            ids = {"company": job.company_id, "job": job.id, "actor": actor.id}
+            told = {name: str(value) for name, value in ids.items()}
+            security.info("form.published", extra=told | {"form_version": str(job.form_version)})
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
         write_to_database(job, commit=commit)
@@ -380,6 +409,9 @@ class Memory:
     def put_plan(self, plan: PlannedSeats) -> None:
         at = self.plans.index(plan)
         self.plans[at : at + 1] = [plan] if plan.times_left else []
+
+    def publish_form(self, job: LockedJob, *, actor: Actor) -> None:
+        pass  # nobody answers a form here
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
         self.keep(job)

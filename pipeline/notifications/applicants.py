@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from applicants import mail
 from applicants.models import Applicant
-from jobs.models import JobStatus
+from jobs.models import Job, JobStatus
 from pipeline.database import instants
 from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
 from pipeline.figures.forecast import read_prospects
@@ -166,12 +166,18 @@ def _is_import_undone(application: Application, event: Event) -> bool:
     return Event.objects.filter(application_id=application.id, **undone).exists()
 
 
-def email_zone(person: Applicant) -> tzinfo:
-    """Return a person's time zone; UTC while it is not known."""
-    try:
-        return ZoneInfo(person.time_zone) if person.time_zone else UTC
-    except (ZoneInfoNotFoundError, ValueError):  # a zone that this machine does not know
-        return UTC
+def email_zone(person: Applicant, job: Job) -> tzinfo:
+    """Return a person's time zone; while it is not known, that of the job or its company.
+
+    The job's is that of its quiet hours, the company's that of its working hours; else UTC.
+    """
+    hours = job.company.working_hours or {}
+    quiet = job.policy.quiet_time_zone if job.policy.quiet_hours("") else ""
+    for name in (person.time_zone, quiet, hours.get("zone")):
+        with suppress(ZoneInfoNotFoundError, ValueError):  # a zone that this machine does not know
+            if name:
+                return ZoneInfo(name)
+    return UTC
 
 
 def email_facts(application: Application, offer: links.LinkedOffer | None) -> Facts:
@@ -192,7 +198,8 @@ def email_facts(application: Application, offer: links.LinkedOffer | None) -> Fa
         openings_link=links.openings_url(),
         data_link=links.data_url(),
         name=greeted_name(application.name),
-        zone=email_zone(application.applicant),
+        zone=email_zone(application.applicant, application.job),
+        is_zone_known=bool(application.applicant.time_zone),
         place=place,
         draw_at=application.job.draw_at if application.job.awaits_draw else None,
         prospect=describe_prospect(known[application.job_id]) if known else "",

@@ -36,7 +36,13 @@ from pipeline.domain.states import (
 from pipeline.mail.links import LinkedOffer
 from pipeline.texts.words import OwnWords
 from pipeline.wording import sentences
-from pipeline.wording.english import format_time, isolated, strip_isolates, time_here_and_utc
+from pipeline.wording.english import (
+    format_time,
+    format_zone,
+    isolated,
+    strip_isolates,
+    time_here_and_utc,
+)
 from pipeline.wording.links import linked_text
 from pipeline.wording.sentences import Reader
 
@@ -63,8 +69,9 @@ class Facts:
     """Names, links and times for an email.
 
     `name` is the person's own, by which the email greets them, or empty: see
-    `pipeline.texts.fields.greeted_name`.
-    `place` is the place in line now, `prospect` says how long they will probably wait, `draw_at` is
+    `pipeline.texts.fields.greeted_name`. `zone` is the person's time zone, or the job's while
+    `is_zone_known` is not true, `place` is the
+    place in line now, `prospect` says how long they will probably wait, `draw_at` is
     the time of a draw by lot that is still to come, `deadline` is the one that an email about a
     current offer names, `extensions` is how often it was extended, `answer` is what the company
     wrote about a request to look again or with a decision, and `passes_left` is how many turns the
@@ -79,6 +86,7 @@ class Facts:
     data_link: str
     name: str = ""
     zone: tzinfo = UTC
+    is_zone_known: bool = True
     place: int | None = None
     prospect: str = ""
     deadline: datetime | None = None
@@ -311,8 +319,18 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     )
     in_zone = format_time(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
-    message = _build(facts, subject, first, _choices_paragraph(facts), *more)
+    seat = Paragraph(_("A seat means a person reads your application. It is not the job."))
+    choices = _choices_paragraph(facts)
+    message = _build(facts, subject, first, seat, *_zone_paragraphs(facts), choices, *more)
     return replace(message, calendar=CalendarNote(sequence=facts.extensions))
+
+
+def _zone_paragraphs(facts: Facts) -> list[Paragraph]:
+    """Say in which zone the times are if we do not know the person's own."""
+    if facts.is_zone_known:
+        return []
+    said = _("Times are in %(zone)s time. The attached file shows the deadline in your own zone.")
+    return [Paragraph(said % {"zone": format_zone(facts.zone)})]
 
 
 def _choices_paragraph(facts: Facts) -> Paragraph:
@@ -329,16 +347,14 @@ def _choices_paragraph(facts: Facts) -> Paragraph:
 
 def _compose_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
-    until = time_here_and_utc(deadline, facts.zone)
     subject = (
         f"More time: confirm your seat for “{facts.job_title}” by"
         f" {format_time(deadline, facts.zone)}"
     )
-    first = Paragraph(
-        f"You now have until {until} to confirm.", facts.confirm_link, "Confirm my seat"
-    )
-    what = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
-    return replace(_build(facts, subject, first, what), calendar=CalendarNote(facts.extensions))
+    told = sentences.compose(event, Reader.APPLICANT, facts.zone)
+    first = Paragraph(told, facts.confirm_link, "Confirm my seat")
+    message = _build(facts, subject, first, *_zone_paragraphs(facts))
+    return replace(message, calendar=CalendarNote(facts.extensions))
 
 
 def _notice_composer(

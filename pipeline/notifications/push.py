@@ -166,7 +166,7 @@ def _read_text(
         reminder=reason.reminder,
         job_title=application.job.posting.title,
         deadline=application.acknowledge_by,
-        zone=email_zone(application.applicant),
+        zone=email_zone(application.applicant, application.job),
     )
     deadline = application.acknowledge_by if text and text.is_urgent else None
     return application, text, deadline or ends_at

@@ -206,8 +206,8 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
         aim = _("Your company aims to decide by {time}.")
         paragraphs.append(Paragraph(aim.format(time=due)))
     why = _(
-        "You can choose on the page of your account, and for each job in its review settings, how"
-        " you are told."
+        "Choose how you are told on the page of your account, or for one job in its review"
+        " settings."
     )
     paragraphs.append(Paragraph(why))
     shown = strip_isolates(" ".join(subject.format(job=title).split()))

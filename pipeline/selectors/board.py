@@ -225,18 +225,27 @@ def seat_place(seen: SeenApplication) -> SeatPlace:
 
 
 class DecayWorkerStatus(NamedTuple):
-    """Status of the decay worker, the database's time, and the stamp of a job's decisions."""
+    """Status of the decay worker, the database's time, and the stamp of a job's decisions.
+
+    `form_revision`: that of its questions, if some changes to them are not published.
+    """
 
     seen: datetime | None
     alive: bool
     now: datetime
     decisions: str = ""
+    form_revision: int | None = None
 
 
 _WORKER = f"""
 SELECT beat.completed_at,
        coalesce(beat.completed_at > clock_timestamp() - make_interval(secs => %(fresh)s), false),
-       clock_timestamp(), {DECISIONS_STAMP}
+       clock_timestamp(), {DECISIONS_STAMP}, (
+    SELECT edited.revision FROM pipeline_formdraft edited
+    JOIN jobs_job job ON job.id = edited.job_id
+    LEFT JOIN pipeline_formversion current
+        ON current.job_id = job.id AND current.number = job.form_version
+    WHERE edited.job_id = %(job)s AND edited.questions <> coalesce(current.questions, '[]'))
 FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 """  # noqa: S608  a constant
 
@@ -244,7 +253,8 @@ FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 def read_decay_worker(job_id: UUID | None = None) -> DecayWorkerStatus:
     """Return when the decay worker was last seen and whether that is recent, in one query.
 
-    With a job, also the stamp of its decisions that have not taken effect (empty without any).
+    With a job, also the stamp of its decisions that have not taken effect (empty without any), and
+    the revision of changes to its questions that are not published.
     """
     with connection.cursor() as cursor:
         cursor.execute(_WORKER, {"fresh": FRESH.total_seconds(), "job": job_id})

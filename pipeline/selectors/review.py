@@ -49,7 +49,8 @@ coalesce((SELECT string_agg(id::text || (finished_at IS NULL)::text, ' ' ORDER B
 _OPEN = "FILTER (WHERE item.state IN ('WAITING', 'DECIDING'))"
 _REFUSED = "FILTER (WHERE item.state = 'REFUSED')"
 _DECISIONS = f"""
-SELECT decision.id, decision.outcome, coalesce(decision.close_job, false), decision.due_at,
+SELECT decision.id, decision.outcome, decision.reason, coalesce(decision.close_job, false),
+       decision.due_at,
        decision.finished_at,
        coalesce(nullif(decider.name, ''), decider.email, ''),
        coalesce((array_agg(person.name ORDER BY item.number) {_OPEN})[:3], '{{}}'),
@@ -64,8 +65,8 @@ FROM (SELECT * FROM pipeline_pendingdecision
 JOIN pipeline_decisionitem item ON item.decision_id = decision.id
 JOIN pipeline_application person ON person.id = item.application_id
 LEFT JOIN jobs_user decider ON decider.id = decision.decided_by
-GROUP BY decision.id, decision.outcome, decision.close_job, decision.due_at,
-         decision.finished_at, decider.name, decider.email
+GROUP BY decision.id, decision.outcome, decision.reason, decision.close_job,
+         decision.due_at, decision.finished_at, decider.name, decider.email
 ORDER BY decision.due_at, decision.id
 """  # noqa: S608  constants of this module
 
@@ -76,6 +77,7 @@ class ShownPendingDecision:
 
     id: UUID
     outcome: str
+    reason: str
     closes_job: bool  # if it fills the last position
     due_at: datetime
     finished_at: datetime | None

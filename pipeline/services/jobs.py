@@ -181,7 +181,8 @@ def _attach(
 def open_job(*, job_id: UUID, actor: Actor) -> None:
     """Open a draft or resume a paused job. Free seats go to the next in line before this returns.
 
-    An open job stays as it is. Raises IllegalJobMove if the job is closed, JobNotFound.
+    Opening a draft publishes its questions: nobody has applied without them. An open job stays as
+    it is. Raises IllegalJobMove if the job is closed, JobNotFound.
     """
     _change_lifecycle(job_id, JobStatus.OPEN, actor)
 
@@ -215,6 +216,8 @@ def _change_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     if before is JobStatus.DRAFT and not JobPosting.objects.filter(job_id=job.id).exists():
         raise JobNotFound
     entry = change_job_status(job, to, actor=actor)
+    if before is JobStatus.DRAFT:
+        job.source.publish_form(job, actor=actor)
     fill_seats(job, cause_seq=entry.seq)
     write(job, commit=True)
 

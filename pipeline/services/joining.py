@@ -350,9 +350,9 @@ _turns = Turns(_apply_all, kind="apply")
 
 SUBJECT = "Your code for “{title}”"
 APPLIED = (
-    "Thank you for applying for “{title}”. Enter the code where you applied, or sign in with this"
-    " address. Your place in line is safe, but we can’t offer you a seat before that. Without it,"
-    " the application ends after 24 hours."
+    "Thank you for applying for “{title}”. Enter the code within 24 hours: where you applied, or"
+    " after signing in with this address. You then keep your place in line, and we can offer you a"
+    " seat. If you do not, the application ends."
 )
 NOT_YOU = (
     "If it was not you, ignore this email. The application holds no seat, ends within 24 hours and"

@@ -12,6 +12,7 @@ from django.forms import BaseForm, BoundField, RadioSelect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from pipeline.wording.english import (
     format_zone,
@@ -22,10 +23,12 @@ from pipeline.wording.english import (
     strip_reordering,
 )
 from pipeline.wording.events import STATUS_WORDS, label_status
+from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import describe_seats
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
+_MINUTE_SECONDS = 60
 
 register = template.Library()
 register.filter("duration", short_duration)
@@ -91,6 +94,26 @@ def tag_waited(since: datetime, now: datetime) -> SafeString:
         tag_time_in_full(since),
         "\xa0".join(short_duration(now - since).split()[:2]),
     )
+
+
+@register.filter(name="review_time")
+def format_review_time(age: Any) -> str:
+    """Return how long a review has taken: 6 h 2 min; of working time, in its largest unit: 0, 5 h.
+
+    A review that has just begun has taken no time.
+    """
+    if age.age_seconds < _MINUTE_SECONDS:
+        return "0" if age.works else _("New")
+    taken = short_duration(age.age_seconds)
+    return " ".join(taken.split()[:2]) if age.works else taken
+
+
+@register.filter(name="review_target")
+def format_review_target(age: Any) -> str:
+    """Return the target of a review, and that only working time counts: 3 d, 3 working days."""
+    if age.works:
+        return describe_target(age.target_seconds, works=True)
+    return short_duration(age.target_seconds)
 
 
 @register.simple_tag(name="at")

@@ -67,6 +67,11 @@ def people(number: int) -> str:
     return count(number, "person", "people")
 
 
+def newcomers(number: int) -> str:
+    """Return people who have not joined yet: next person to join, next 2 people to join."""
+    return plural(number, "next person to join", f"next {number:,} people to join")
+
+
 def joined(items: Sequence[str]) -> str:
     """Return a list as text: Ana, Bo and Cy."""
     if len(items) < 2:

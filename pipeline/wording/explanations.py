@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from jobs.policies import Policy
 from pipeline.domain.states import Outcome, Status
-from pipeline.wording.english import format_count, format_time, long_duration, plural
+from pipeline.wording.english import format_count, format_time, long_duration, newcomers
 from pipeline.wording.events import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
 # Rules that last a shorter time than this are not spoken of: only a demo has them.
@@ -140,8 +140,9 @@ def _explain_joining(policy: Policy, *, is_drawn: bool) -> str:
         )
     else:
         coming_in = (
-            "If a seat is free when you apply, it is yours at once. First enter the code that we"
-            " email you. Until then you keep a place in line, but we can’t offer you a seat."
+            "If a seat is free, we offer it once you enter the code that we email you. If you are"
+            " signed in already, it is yours at once. Until you enter the code, you keep a place in"
+            " line, but we can’t offer you a seat."
         )
     return f"After the draw: {coming_in[0].lower()}{coming_in[1:]}" if is_drawn else coming_in
 
@@ -149,7 +150,7 @@ def _explain_joining(policy: Policy, *, is_drawn: bool) -> str:
 def _explain_miss(policy: Policy) -> str:
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
-        second = f" After a second miss, the next {policy.places_lost(2):,} do, and so on."
+        second = f" After a second miss, behind the {newcomers(policy.places_lost(2))}, and so on."
     return (
         "If you do not confirm in time, the next in line gets the seat. You go"
         f" {_explain_place_behind(policy, 1)}{second}"
@@ -234,12 +235,11 @@ def explain_lapse(policy: Policy, misses: int) -> str:
 
 
 def _explain_place_behind(policy: Policy, misses: int) -> str:
-    """Return where a miss leads, as the end of a sentence and perhaps one more."""
+    """Return where a miss leads, as the end of a sentence."""
     places = policy.places_lost(misses)
     if not places:
         return "to the end of the line."
-    newcomers = plural(places, "next person to join goes", f"next {places:,} people to join go")
-    return f"to the end of the line, and the {newcomers} ahead of you."
+    return f"behind everyone in line and the {newcomers(places)}."
 
 
 def _explain_misses_allowed(policy: Policy) -> str:

@@ -45,36 +45,47 @@ def describe_numbers(job: Job) -> str:
     return _("%(seats)s, %(people)s waiting") % names
 
 
-def describe_outlook(job: Job, wait: str, draw: str = "", least: str = NOT_KNOWN) -> str:
+def describe_outlook(
+    job: Job,
+    wait: str,
+    draw: str = "",
+    least: str = NOT_KNOWN,
+    *,
+    is_verified: bool = False,
+) -> str:
     """Say what a person who applies to an open job today can expect.
 
     `wait`: the time until a seat in words, if it is known; `draw`: the time of the draw in words;
-    `least`: the sentence for a wait that is not known.
+    `least`: the sentence for a wait that is not known. `is_verified`: they have proved their
+    address. Everyone else joins the line first, and confirms even a seat that is free.
     """
     if job.is_filled:
-        return _("You can join the line, but it does not move unless the company adds positions.")
+        return _("You can join the line.")
     if job.awaits_draw:
         return _(
             "Apply before %(draw)s. The order is then drawn by lot, so it does not matter who"
             " applies first."
         ) % {"draw": draw}
-    names = {"wait": wait, "window": window_in_words(job.policy)}
     if job.seats_free:
-        return _describe_free_seat(job, names)
+        return _describe_free_seat(job, is_verified=is_verified)
+    names = {"wait": wait, "window": window_in_words(job.policy)}
     confirm = _("You then have %(window)s to confirm.") % names
     if wait:
         return _("Apply today and you should get a seat %(wait)s.") % names + f" {confirm}"
     return least if job.people_waiting else _("You would be first in line.")
 
 
-def _describe_free_seat(job: Job, names: dict[str, str]) -> str:
+def _describe_free_seat(job: Job, *, is_verified: bool) -> str:
     now = _("A seat is free now.")
     if job.people_waiting:
         others = _("Nobody on the waitlist can take a seat right now, so you would get this one.")
         now = f"{now} {others}"
-    if job.policy.acknowledge_first_seat:
-        return f"{now} {_('You then have %(window)s to confirm.') % names}"
-    return f"{now} {_('Apply, and it is yours as soon as you enter our code.')}"
+    if is_verified and not job.policy.acknowledge_first_seat:
+        return f"{now} {_('Apply, and it is yours.')}"
+    how = _("Apply, and it is offered to you.")
+    if not is_verified:
+        how = _("Apply and enter our code, and it is offered to you.")
+    return f"{now} {how}"  # the steps say how long they have to confirm
 
 
 def describe_steps(job: Job, pace: AnswerPace) -> list[StepWords]:
@@ -90,7 +101,7 @@ def _describe_joining(job: Job) -> str:
     if job.awaits_draw:
         return _("Everyone who applies before the draw has the same chance.")
     if job.status == JobStatus.OPEN and job.seats_free and not job.is_filled:
-        return _("A seat is free: you need not wait.")
+        return _("You need not wait.")
     names = {"number": f"{job.people_waiting + 1:,}"}
     return _("You would be number %(number)s. Those who come later stand behind you.") % names
 
@@ -104,7 +115,7 @@ def _describe_turn(job: Job) -> str:
 
 
 def _describe_answer(pace: AnswerPace) -> str:
-    reads = _("A person reads everything.")
+    reads = _("A seat means a person reads your application. It is not the job.")
     if not pace.aim:
         return reads
     if not pace.tenths:

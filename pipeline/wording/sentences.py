@@ -34,7 +34,7 @@ from pipeline.domain.states import (
     Reason,
 )
 from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
-from pipeline.wording.english import capitalized, count, format_time, long_duration, plural
+from pipeline.wording.english import capitalized, count, format_time, long_duration, newcomers
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
@@ -163,8 +163,6 @@ def _cooldown_note(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo
 
 
 def _loss_note(places: int, words: Mapping[str, str]) -> str:
-    back = f"{words['They']} went to the end of the line"
     if not places:
-        return back
-    joining = plural(places, "next person to join goes", f"next {places} people to join go")
-    return f"{back}, and the {joining} ahead of {words['they']}"
+        return f"{words['They']} went to the end of the line"
+    return f"{words['They']} went behind everyone in line and the {newcomers(places)}"

@@ -16,6 +16,18 @@ document.addEventListener("click", (event) => {
   for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
 });
 
+// Arrows move in an open menu, as people expect of one; Tab does, too.
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const menu = step && document.activeElement?.closest("details.menu[open]");
+  if (!menu) return;
+  const items = [...menu.querySelectorAll(".menu-item:not([hidden])")];
+  const at = items.indexOf(document.activeElement);
+  const next = at < 0 ? (step > 0 ? 0 : items.length - 1) : (at + step + items.length) % items.length;
+  items[next]?.focus();
+  event.preventDefault();
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   for (const menu of menus()) {

@@ -12,7 +12,7 @@ const singleKeys = () => { try { return localStorage.getItem(KEYS_OFF) !== "1"; 
 
 // --- the dialog
 
-let dialog, field, list, timer, asked = 0;
+let dialog, field, list, timer, back, asked = 0;
 
 function make() {
   dialog = document.createElement("dialog");
@@ -33,6 +33,7 @@ function make() {
     timer = setTimeout(find, PAUSE_MS);
   });
   dialog.addEventListener("keydown", move);
+  dialog.addEventListener("close", () => back.isConnected && back.focus());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
@@ -64,6 +65,7 @@ function open() {
   if (!dialog) make();
   if (dialog.open) return dialog.close();
   field.value = "";
+  back = document.activeElement === document.body ? opener : document.activeElement;
   dialog.showModal();
   find();
 }
@@ -99,6 +101,15 @@ function reach(key) {
   return Boolean(part);
 }
 
+// The last decision is undone, unless that would lose what is typed on the page: then its button
+// only gets the focus.
+function undo() {
+  if ([...document.querySelectorAll("main form")].some(isFilled)) return reach("u");
+  const button = document.querySelector('main [aria-keyshortcuts="u"]');
+  button?.click();
+  return Boolean(button);
+}
+
 function press(key) {
   const after = performance.now() - firstAt < SECOND_KEY_MS ? first : "";
   first = "";
@@ -109,6 +120,7 @@ function press(key) {
   else if (key === "/") document.querySelector("main input[type=search]")?.focus();
   else if (key === "j" || key === "k") step(key === "j");
   else if (key === "x") document.activeElement?.closest("[data-key]")?.querySelector(".tick")?.click();
+  else if (key === "u") return undo();
   else return reach(key);
   return true;
 }

@@ -49,6 +49,7 @@ function addRemoveButton(box, row, id, name) {
 
 // The page came with rows of files that are uploaded already, each with a box to untick.
 for (const box of document.querySelectorAll("[data-uploads]")) {
+  box.dataset.lists = ""; // what is chosen stands in the list, never beside the button
   for (const row of box.querySelectorAll("li")) {
     const kept = row.querySelector("[type=checkbox]");
     kept.type = "hidden";
@@ -79,6 +80,19 @@ async function upload(box, file) {
   row.prepend(id);
   addRemoveButton(box, row, answer.id, answer.name);
   state.textContent = "";
+  dropError(box);
+}
+
+// The file answers what the page, refused before, asked for: there, and in the list at its top.
+function dropError(box) {
+  const field = box.closest(".has-error"), input = box.querySelector("[type=file]");
+  field?.querySelector(":scope > .error")?.remove();
+  field?.classList.remove("has-error");
+  input.removeAttribute("aria-invalid");
+  const entry = document.querySelector(`#errors a[href="#${CSS.escape(input.id)}"]`)?.closest("li");
+  const summary = entry?.closest("#errors");
+  entry?.remove();
+  if (summary && !summary.querySelector("li")) summary.remove();
 }
 
 // One file after the other, on a slow line; also if more are chosen meanwhile: of a question for one

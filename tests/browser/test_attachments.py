@@ -74,6 +74,25 @@ def test_a_refused_file_is_explained_at_once(
     expect(page.locator("[data-uploaded]")).to_have_count(0)
 
 
+def test_a_file_that_is_chosen_after_an_error_answers_it(
+    browser_page: OpenPage, world: World, tmp_path: Path, expected_problems: list[str]
+) -> None:
+    cv = question(Kind.FILE, "cv", label="Your CV", required=True)
+    page = browser_page("phone")
+    page.goto(f"/jobs/{job_with([cv], company_id=world.company.id)}/")
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("#errors li")).to_have_count(2)
+    expected_problems.append("422")
+
+    page.get_by_label("Your CV").set_input_files(save(tmp_path, "PDF"))
+
+    expect(page.get_by_role("button", name="Remove: cv.pdf")).to_be_visible()
+    expect(page.locator("#errors li")).to_have_count(1)  # the address is still missing
+    expect(page.get_by_text("Choose a file.")).to_have_count(0)
+    expect(page.get_by_label("Your CV")).not_to_have_attribute("aria-invalid", "true")
+
+
 def test_the_file_of_a_refused_form_can_be_removed(
     browser_page: OpenPage, world: World, tmp_path: Path, expected_problems: list[str]
 ) -> None:

@@ -162,12 +162,11 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     they = Hands(page, "mouse")
 
     they.follow("Not before a date…")
-    they.fill("Offer me no seat until", str((timezone.now() + timedelta(days=9)).date()))
+    they.fill("Not before", str((timezone.now() + timedelta(days=9)).date()))
     they.press("Save the date")
     shows(page, "Saved. You keep your place in line.")
     assert factories.fresh(waiting).not_before
-    they.follow("Change the date…")
-    they.press("Offer me a seat at any time")
+    they.press("Offer me seats again")
 
     shows(page, "You can be offered a seat at any time again.")
     assert factories.fresh(waiting).not_before is None

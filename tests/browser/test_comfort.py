@@ -161,6 +161,20 @@ def test_a_form_is_sent_once_however_often_its_button_is_pressed(page: Page, sit
     assert sent == ["a=1"]
 
 
+def test_arrows_move_in_an_open_menu(page: Page) -> None:
+    page.goto("/")
+    items = '<a class="menu-item" href="#x">x</a><a class="menu-item" href="#y">y</a>'
+    put(page, f'<details class="menu"><summary>Menu</summary>{items}</details>')
+    page.locator("main summary").last.click()
+
+    focused = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+        focused.append(page.evaluate("document.activeElement.textContent"))
+
+    assert focused == ["x", "y", "x", "y"]
+
+
 def test_a_menu_closes_on_escape_and_on_a_click_elsewhere(page: Page) -> None:
     page.goto("/")
     put(page, '<details class="menu"><summary>Menu</summary><a href="#x">x</a></details>')

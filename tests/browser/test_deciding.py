@@ -95,6 +95,26 @@ def test_the_pages_of_a_decision_can_be_used_by_everybody(
     assert factories.status_of(world.waiting) == "WAITLIST"
 
 
+def test_after_a_decision_the_keyboard_is_at_undo(owner: Hands, world: World) -> None:
+    Company.objects.filter(id=world.company.id).update(undo_removal_seconds=300)
+    page, person = owner.page, world.reviewed
+    page.goto(f"/company/applications/{person.id}/decide/")
+    page.get_by_label("Reason").select_option(label="Not a match")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=f"Reject {person.name}").press("Enter")
+
+    notice = page.locator(".decision-notice")
+    expect(notice).to_be_focused()
+    expect(notice).to_contain_text("Reason: not a match")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(notice.get_by_role("button")).to_be_focused()
+    page.keyboard.press("u")
+
+    shows(page, "The decision was undone.")
+    assert factories.status_of(person) == "ACTIVE"
+
+
 @pytest.mark.parametrize("javascript", [True, False], ids=["scripted", "plain"])
 def test_decisions_are_undone_where_people_are(
     browser_page: OpenPage, site: Site, world: World, javascript: bool
@@ -177,6 +197,7 @@ def test_keys_lead_to_people_and_pages(owner: Hands, world: World) -> None:
     axe(page)
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
+    expect(page.get_by_role("link", name="Find")).to_be_focused()
 
     page.goto(f"/company/jobs/{world.job}/")
     page.keyboard.press("j")

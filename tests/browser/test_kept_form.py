@@ -26,7 +26,7 @@ def test_what_was_typed_is_sent_after_signing_in_again(
     page.get_by_label("Description").fill(TEXT)
     page.context.clear_cookies(name="sessionid")
 
-    page.get_by_role("button", name="Create job").click()
+    page.get_by_role("button", name="Open now").click()
     expect(page.locator("h1")).to_contain_text("You are signed out.")
     usable_by_everybody(page, "kept-form")
     sign_in_staff(page.context, site.url, owner)

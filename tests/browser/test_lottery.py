@@ -33,7 +33,7 @@ def test_an_owner_announces_a_draw_and_an_applicant_takes_part(
     hands.page.get_by_role("heading", name="Order").click()
     hands.page.get_by_label("Drawn by lot").check()
     hands.fill("Day of the draw", (datetime.now(UTC).date() + timedelta(days=9)).isoformat())
-    hands.press("Create job")
+    hands.press("Open now")
 
     shows(hands.page, "The order is drawn by lot")
     axe(hands.page)

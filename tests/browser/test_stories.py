@@ -76,7 +76,7 @@ def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> N
     they.fill("Title", "Ship's cook")
     they.fill("Seats", "1")
     they.fill("Positions to fill", "2")
-    they.press("Create job")
+    they.press("Open now")
     expect(page.locator("#seats")).to_contain_text("Free seat")
     job = Job.objects.get(company=company)
     for name in ("Mia Berg", "Noa Li"):

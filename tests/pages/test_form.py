@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from jobs.models import Company, JobStatus, Role
+from jobs.models import Company, Job, JobStatus, Role
 from pipeline.attachments.kinds import NAMES as FILE_KINDS
 from pipeline.form.questions import Kind
 from pipeline.form.versions import publish, questions_of, read_draft
+from pipeline.maintenance import name_index
 from pipeline.models import Application, Attachment, FormRefusals, FurtherQuestion, GivenAnswers
 from pipeline.notifications.applicants import Cause, send_email
 from pipeline.selectors.jobs import read_job
@@ -22,6 +24,7 @@ from pipeline.services.jobs import keep_template
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
+from tests.support.clock import database_now, let_time_pass
 from tests.support.documents import PDF, TXT
 from tests.support.documents import attachment_folder as attachment_folder
 from tests.support.forms import (
@@ -35,6 +38,7 @@ from tests.support.forms import (
     question,
     waiting_with_answers,
 )
+from tests.support.invariants import assert_line_is_sound
 from tests.support.outbox import code_to
 from tests.support.pages import text_of
 
@@ -413,3 +417,84 @@ def test_a_single_error_is_in_words_once_and_a_question_gets_no_colon() -> None:
     assert two.count("Answer this question.") == 2
     assert '<a href="#id_q_why">Why this job?</a> Answer' in two
     assert '<a href="#id_name">Your name</a>: Enter the name' in two
+
+
+def test_opening_a_draft_publishes_its_questions(company: Company) -> None:
+    job_id = factories.job(company_id=company.id, open_now=False)
+    browser = member(company)
+    save(browser, job_id, "new/SHORT_TEXT", label="Town")
+    save(browser, job_id, "new/FILE", label="CV", required="on", file_count="1")
+
+    board = text_of(browser.get(f"/company/jobs/{job_id}/"))
+    browser.post(f"/company/jobs/{job_id}/open/", follow=True)
+
+    job = read_job(job_id)
+    assert "Its 2 questions are published with it." in board
+    assert [each.key for each in questions_of(job_id, job.form_version)] == ["town", "cv"]
+    assert not read_draft(job).is_changed
+    assert 'name="q_cv"' in text(Client().get(f"/jobs/{job_id}/"))
+    assert_line_is_sound(job_id)
+
+
+def test_a_draft_that_opens_at_its_date_publishes_what_was_edited_last(company: Company) -> None:
+    opens = database_now() + timedelta(seconds=600)
+    fields: dict[str, Any] = {"open_now": False, "hiring": {"opens_at": opens}}
+    job_id = job_with(FIVE, company_id=company.id, **fields)
+    emptied = job_with(FIVE, company_id=company.id, **fields)
+    act(member(company), job_id, "remove", key="shift")
+    for each in FIVE:
+        act(member(company), emptied, "remove", key=each.key)
+
+    for each in (job_id, emptied):
+        let_time_pass(each, 601)
+    factories.settle_all()
+
+    job = read_job(job_id)
+    assert (job.status, job.form_version) == ("OPEN", 2)
+    assert [each.key for each in questions_of(job_id, 2)] == ["town", "years", "days", "why"]
+    assert read_job(emptied).form_version == 0
+
+
+def test_an_open_job_says_on_its_pages_that_changes_are_not_published(company: Company) -> None:
+    job_id, browser = job_with(FIVE, company_id=company.id), member(company)
+    address, says = f"/company/jobs/{job_id}/", "2 changes to the questions are not published."
+    before = text_of(browser.get(address))
+
+    save(browser, job_id, "questions/town", label="Home town")
+    act(browser, job_id, "remove", key="shift")
+
+    assert "not published" not in before
+    for page in (address, f"{address}form/"):
+        shown = text_of(browser.get(page))
+        assert says in shown
+        assert "Applicants still see version 1." in shown
+    assert "2 changes are not published" in text_of(browser.get(f"{address}settings/"))
+    assert questions_of(job_id, read_job(job_id).form_version) == FIVE
+
+
+def test_a_new_job_begins_as_a_draft_that_leads_to_its_questions(company: Company) -> None:
+    browser = member(company, Role.OWNER)
+    usual = browser.get("/company/jobs/new/").context["form"].initial
+    given = {name: value for name, value in usual.items() if value is not None}
+
+    page = browser.post("/company/jobs/new/", {**given, "title": "Cook"}, follow=True)
+
+    assert "It is a draft" in text_of(page)
+    assert "Next: ask what you need to know, then open the job." in text_of(page)
+    (job,) = Job.objects.filter(company=company)
+    assert f'href="/company/jobs/{job.id}/form/"' in text(page)
+    assert "Save as draft" in text_of(browser.get("/company/jobs/new/"))
+
+
+def test_find_lists_names_before_people_who_only_answered_so(company: Company) -> None:
+    job_id = job_with(FIVE, company_id=company.id)
+    for name, town in (("Noor Meyer", "Sylt"), ("Noor Santos", "Kiel")):
+        answers = filled(job_id, **FIVE_ANSWERS | {"town": town})
+        factories.application(job_id, factories.applicant(name=name), filled=answers)
+
+    name_index.update()
+
+    found = text_of(member(company).get("/company/go/?fragment=1&q=noor s"))
+
+    assert found.index("Noor Santos") < found.index("Noor Meyer")
+    assert "Noor Santos Waiting, Engineer" in found

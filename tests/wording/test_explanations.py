@@ -35,8 +35,8 @@ def test_the_rules_name_every_value_of_the_policy() -> None:
 
     assert "3 applicants at a time" in said
     assert "They have 1 day and 6 hours to confirm it" in said
-    assert "to the end of the line, and the next 2 people to join go ahead of you." in said
-    assert "After a second miss, the next 4 do, and so on." in said
+    assert "behind everyone in line and the next 2 people to join." in said
+    assert "After a second miss, behind the next 4 people to join, and so on." in said
     assert "You can miss three deadlines and stay in line. One more ends the application." in said
     assert "for 1 minute and 30 seconds" in said
 
@@ -57,13 +57,13 @@ def test_the_rules_say_who_can_get_ahead() -> None:
 
 def test_the_rules_of_the_edges() -> None:
     assert "One applicant at a time" in rules(1)
-    assert "the next person to join goes ahead of you." in rules(penalty_places=1)
+    assert "You go behind everyone in line and the next person to join." in rules(penalty_places=1)
     assert "You go to the end of the line." in rules(penalty_places=0)
     assert "However many deadlines you miss" in rules(max_decays=None)
     assert "One missed deadline ends" in rules(max_decays=0)
     assert "You can miss one deadline and" in rules(max_decays=1)
     assert "second miss" not in rules(max_decays=1)
-    assert "it is yours at once" in rules(acknowledge_first_seat=False)
+    assert "If you are signed in already, it is yours at once." in rules()
     assert "You confirm it like everyone else" in rules(acknowledge_first_seat=True)
     assert "They have 24 hours to confirm it." in rules()
 
@@ -76,7 +76,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
 @pytest.mark.parametrize(
     ("misses", "policy", "words"),
     [
-        (0, Policy(), "to the end of the line, and the next person to join goes ahead of you."),
+        (0, Policy(), "behind everyone in line and the next person to join."),
         (
             0,
             Policy(),
@@ -87,7 +87,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
             Policy(),
             "You could then miss one more deadline, and one more would end the application.",
         ),
-        (1, Policy(), "the next 2 people to join go ahead of you."),
+        (1, Policy(), "the next 2 people to join."),
         (2, Policy(), "The next miss after that ends the application."),
         (3, Policy(), "Your application ends. This would be miss number 4."),
         (0, Policy(max_decays=0), "Your application ends. You could apply again"),

@@ -196,13 +196,13 @@ def test_a_miss_says_what_it_costs() -> None:
     decayed = Row("DECAYED", "WAITLIST", data=FACTS)
 
     assert sentences.compose(decayed, Reader.APPLICANT) == (
-        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost the seat. You went to the "
-        "end of the line, and the next 2 people to join go ahead of you. After a miss, you can be "
-        "offered a seat again from 14:00 UTC on 1 March 2026."
+        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost the seat. You went behind "
+        "everyone in line and the next 2 people to join. After a miss, you can be offered a seat "
+        "again from 14:00 UTC on 1 March 2026."
     )
     one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
     to_company = sentences.compose(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "the next person to join goes ahead of the applicant." in to_company
+    assert "behind everyone in line and the next person to join." in to_company
     assert "The applicant went to the end of the line. " in sentences.compose(
         Row("DECAYED", data=none), Reader.COMPANY
     )

@@ -102,7 +102,7 @@ def _shown_zone(request: HttpRequest, card: ApplicationCard) -> tzinfo:
     """Return the browser's time zone, or the person's if the browser is new here."""
     if ZONE_COOKIE not in request.COOKIES:
         with suppress(ApplicantNotFound):  # erased
-            return email_zone(read_person(card.application.applicant_id))
+            return email_zone(read_person(card.application.applicant_id), card.job)
     return timezone.get_current_timezone()
 
 

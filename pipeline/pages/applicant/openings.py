@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -19,7 +20,7 @@ from django.views.decorators.http import require_safe
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.careers import job_posting, markdown, share
-from pipeline.figures.forecast import read_outlook
+from pipeline.figures.forecast import Prospect, read_outlook, read_prospects
 from pipeline.figures.review_pace import read_review_pace
 from pipeline.form.versions import questions_of
 from pipeline.models import PlannedSeats
@@ -35,12 +36,9 @@ from pipeline.pages.consents import add_consents, add_equality, privacy_context,
 from pipeline.pages.live_page import PARAMETER, live_page
 from pipeline.selectors.applications import find_live, my_latest_name
 from pipeline.selectors.jobs import (
-    NOTHING_YET,
-    RecentFacts,
     planned_seats_cache_tag,
     read_open_jobs,
     read_seat_plans,
-    recent_waits,
 )
 from pipeline.sources import views
 from pipeline.sources.origin import Origin
@@ -58,15 +56,15 @@ from pipeline.wording.status import NOT_KNOWN, describe_least_wait, describe_wai
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
 AHEAD_X, TAKEN_X = (33, 65, 96, 128), (24, 62, 99)
-REFRESH_SECONDS = 600  # how often forecasts and typical waits change with time alone
+REFRESH_SECONDS = 600  # how often forecasts change with time alone
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Open job with its recent waiting times."""
+    """Open job, and how long somebody who applies now probably waits; empty if not known."""
 
     job: Job
-    recent: RecentFacts
+    wait: str
 
     @property
     def numbers(self) -> str:
@@ -102,16 +100,30 @@ def index(request: HttpRequest) -> HttpResponse:
     except ValueError:
         after = None
     page = read_open_jobs(search=search, after=after, limit=ON_ONE_PAGE)
-    waits = recent_waits([job.id for job in page.rows])
+    prospects = _read_prospects(page.rows)
     context = {
         "is_listed": settings.SITE_JOB_LIST,
-        "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
+        "openings": [
+            Opening(job, describe_wait(prospects[job.id]) if job.id in prospects else "")
+            for job in page.rows
+        ],
         "search": search,
         "origin": (origin := Origin.read(request.GET)),
         "next_url": _search_url(search, origin, page.rows[-1].id) if page.more else None,
         "first_url": _search_url(search, origin) if after else None,
     }
     return render(request, "applicant/openings.html", context)
+
+
+def _read_prospects(jobs: Iterable[Job]) -> dict[UUID, Prospect]:
+    """Return the prospect of the next person to join each line that moves, as its own page says."""
+    moving = (job for job in jobs if job.people_waiting and not _has_plain_outlook(job))
+    return read_prospects({job.id: job.people_waiting + 1 for job in moving})
+
+
+def _has_plain_outlook(job: Job) -> bool:
+    """Tell whether what comes next is no question of waiting."""
+    return bool(job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw or job.is_filled)
 
 
 @require_safe
@@ -186,7 +198,7 @@ def _page_context(
         "news": _news_text(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "numbers": describe_numbers(job),
-        "outlook": _outlook_words(job),
+        "outlook": _outlook_words(job, is_verified=current_applicant(request) is not None),
         "steps": describe_steps(job, _answer_pace(job)),
         "pictured": PicturedLine.of(job),
         "plans": plans,
@@ -217,11 +229,11 @@ def _news_text(job: Job) -> str:
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
-def _outlook_words(job: Job) -> str:
+def _outlook_words(job: Job, *, is_verified: bool) -> str:
     """Return what a person who applies now can expect; the wait only if it is known and needed."""
     draw = draws.describe_time(job)
-    if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw or job.is_filled:
-        return describe_outlook(job, "", draw)
+    if _has_plain_outlook(job):
+        return describe_outlook(job, "", draw, is_verified=is_verified)
     prospect, least = read_outlook(job.id, job.people_waiting + 1)
     wait = describe_wait(prospect) if prospect else ""
     return describe_outlook(

@@ -17,7 +17,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from pipeline.domain.errors import IllegalMove, LineError, NotDeferrable, NotPreacceptable
@@ -82,18 +84,18 @@ class Wish:
     days: int
     preset_days: int  # from today to the day that the form proposes
     column: str
-    saved: str
+    saved: Any  # with the place of the chosen day
     taken_back: str
     save: Callable[[UUID, datetime | None, Actor], object]
 
 
 DEFERRAL = Wish(
     template="applicant/defer.html",
-    label="Offer me no seat until",
+    label="Not before",
     days=DEFER_WITHIN.days,
     preset_days=1,
     column="not_before",
-    saved="Saved. You keep your place in line.",
+    saved=gettext_lazy("Not before %(day)s. You keep your place in line."),
     taken_back="You can be offered a seat at any time again.",
     save=lambda mine, moment, actor: defer(application_id=mine, not_before=moment, actor=actor),
 )
@@ -181,7 +183,8 @@ def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpRe
             messages.error(request, explain_refusal(error))
             return redirect("my_application", application_id)
         else:
-            messages.success(request, wish.taken_back if takes_back else wish.saved)
+            day = date_format(timezone.localtime(moment), "l, j F") if moment else ""
+            messages.success(request, wish.saved % {"day": day} if day else wish.taken_back)
             return redirect("my_application", application_id)
     for name in form.errors:  # the page shows each error once, beside its field
         form.fields[name].widget.attrs["autofocus"] = True

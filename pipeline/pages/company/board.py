@@ -17,11 +17,16 @@ from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.correspondence.threads import count_unread_of_job
 from pipeline.domain.permissions import Action
 from pipeline.form import answers
+from pipeline.form.versions import published_form, read_draft
 from pipeline.line.removed_logs import removal_time
 from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import decisions, single_jobs
-from pipeline.pages.company.consequences import describe_added_seat, describe_promotion
+from pipeline.pages.company.consequences import (
+    describe_added_seat,
+    describe_opened_form,
+    describe_promotion,
+)
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.ageing import ReviewAge
@@ -81,7 +86,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     # Besides the line, the page shows whether the worker is late, and counts of past hours.
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
-    status = (worker.alive, overdue, worker.decisions)
+    status = (worker.alive, overdue, worker.decisions, worker.form_revision)
     unread = count_unread_of_job(job_id)
     return live_page(
         request,
@@ -106,6 +111,7 @@ def _context(
     notices = decisions.read_notices(job_id, member) if worker.decisions else {"awaited": {}}
     is_closed = shown.job.status == JobStatus.CLOSED
     may = _permitted_buttons(member, shown.job)
+    form = published_form(shown.job) if worker.form_revision is None else read_draft(shown.job)
     return {
         "member": member,
         "job": shown.job,
@@ -117,6 +123,8 @@ def _context(
         "may": may,
         "most_seats": MAX_CAPACITY,
         "more_seats": describe_added_seat(shown.job, shown.next_names),
+        "draft": form,
+        "asked_on_opening": describe_opened_form(form),
         "on_resuming": _resume_consequence(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.companies import UndoTimes
 from jobs.models import Job, JobStatus
+from pipeline.form.versions import Draft
 from pipeline.selectors.board import LOOKED_AHEAD
 from pipeline.wording.english import count, isolated, joined, long_duration, people, plural
 from pipeline.wording.events import UNFILLED_SEATS
@@ -51,6 +53,19 @@ def describe_undo(times: UndoTimes) -> str:
             " A rejection or removal is final."
         ) % {"time": hiring}
     return _("A decision is final.")
+
+
+def describe_opened_form(form: Draft) -> str:
+    """Say what people are asked once a draft opens: it publishes the questions as they are."""
+    number = len(form.questions)
+    if not number:
+        return _("It asks for a name and an email address only.")
+    words = ngettext(
+        "Its question is published with it.",
+        "Its %(number)s questions are published with it.",
+        number,
+    )
+    return words % {"number": number}
 
 
 def describe_promotion(names: Sequence[str], total: int) -> str:

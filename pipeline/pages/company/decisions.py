@@ -56,7 +56,7 @@ from pipeline.selectors.review import (
 from pipeline.texts.letterheads import letterhead_of
 from pipeline.texts.words import read_sentences
 from pipeline.wording.english import isolated, people, plural
-from pipeline.wording.events import DECISION_WORDS
+from pipeline.wording.events import DECISION_WORDS, REASON_WORDS
 
 # Notices on a job's pages of decisions that have not taken effect, or not on everyone.
 
@@ -91,6 +91,11 @@ class DecisionNotice:
         refused = join_names(self.of.refused_names, self.of.refused)
         done = self.of.total - self.of.refused
         return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")
+
+    @property
+    def reason(self) -> str:
+        """Return why, as the company chose it; empty if it did not say, or it is over."""
+        return REASON_WORDS[Reason(self.of.reason)] if self.of.reason and self.of.is_open else ""
 
     @property
     def is_due(self) -> bool:
@@ -341,7 +346,8 @@ def decide_one(
         same[REASON] = given["reason"]
         url = reverse("decide", kwargs={"application_id": neighbours.after})
         return redirect(f"{url}?{same.urlencode()}")
-    return redirect("board", job_id=job.id)
+    # The address leads the keyboard to the notice, where Undo is; without one, to the page's top.
+    return redirect(f"{reverse('board', args=[job.id])}#decision-{decision.id}")
 
 
 def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
@@ -451,7 +457,8 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         ids = [seen.application.id for seen in able]
         try:
             decision = make(request, member, job.id, ids, form.cleaned_data)
-            return redirect("decision", job_id=job.id, decision_id=decision.id)
+            url = reverse("decision", kwargs={"job_id": job.id, "decision_id": decision.id})
+            return redirect(f"{url}#decision-{decision.id}")
         except (LastPosition, PositionsFilled) as error:
             form.add_error(None, explain_refusal(error))
     if form.is_bound and not is_kept:

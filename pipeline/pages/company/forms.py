@@ -296,14 +296,10 @@ class JobForm(PostingForm, CapacityForm, PositionsForm, DrawForm, PolicyForm):
     """New job: posting, seats, order, policy and first status."""
 
     field_order = (*PostingForm.base_fields, "capacity", "positions_to_fill", *RULES_IN_ORDER)
-    start = forms.ChoiceField(
-        label="When you create it",
-        widget=forms.RadioSelect,
-        initial="OPEN",
-        choices=[
-            ("OPEN", "Open it now"),
-            ("DRAFT", "Save it as a draft: only your company can see it"),
-        ],
+    start = forms.ChoiceField(  # the buttons say it; sent without one, it is a draft
+        required=False,
+        widget=forms.HiddenInput,
+        choices=[("OPEN", "Open now"), ("DRAFT", "Save as draft")],
     )
 
 

@@ -196,8 +196,7 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     initial = forms.posting_values(posting) | forms.policy_values(like.policy)
     initial |= draws.earlier_form_values(like)
     initial |= {"capacity": like.capacity, POSITIONS: like.positions_to_fill}
-    form = forms.JobForm(initial=initial | {"start": JobStatus.DRAFT})
-    return _render_new(request, form, like.policy, like.capacity)
+    return _render_new(request, forms.JobForm(initial=initial), like.policy, like.capacity)
 
 
 def _render_new(

@@ -15,10 +15,13 @@ from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_permission
 from pipeline.pages.limits import time_limited
 from pipeline.pages.navigation import all_places
+from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.jobs import read_company_jobs
 from pipeline.selectors.people import search_names
+from pipeline.wording.events import label_status
 
-MOST_OF_A_KIND = 8
+# People shown, and those among whom names come before answers.
+MOST_OF_A_KIND, MOST_LOOKED_AT = 8, 50
 LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2
 
 # The shortcuts besides those that go to places; `static/js/palette.js` acts on them.
@@ -37,6 +40,7 @@ SHORTCUTS = (
         "s, n",
         gettext_lazy("On the page of an application: go to your first score, or to a new note"),
     ),
+    ("u", gettext_lazy("Undo the last decision, while it can be undone")),
     ("x", "Tick the person in the list that has the focus"),
     ("?", "Show this page"),
 )
@@ -73,20 +77,26 @@ def search(request: HttpRequest) -> HttpResponse:
     ).rows
     places = [Found(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
     if len(search) >= LEAST_LETTERS_OF_A_NAME and member.may(Action.READ_COMPANY):
-        found = search_names(company_id, search, limit=MOST_OF_A_KIND).rows
-        places += [
-            Found(
-                reverse("application", args=[seen.application.id]),
-                seen.application.name,
-                seen.job_title,
-            )
-            for seen in found
-        ]
+        found = search_names(company_id, search, limit=MOST_LOOKED_AT).rows
+        found.sort(key=lambda seen: not _is_name(seen.application.name, wanted))
+        places += [_found_person(seen) for seen in found[:MOST_OF_A_KIND]]
     context = {"search": search, "places": [*pages, *places]}
     is_fragment = request.GET.get("fragment") == "1"
     response = render(request, f"company/{'_go' if is_fragment else 'go'}.html", context)
     response["Cache-Control"] = "private, no-cache"
     return response
+
+
+def _is_name(name: str, wanted: str) -> bool:
+    """Tell whether the words of a name begin as wanted; otherwise an answer of theirs does."""
+    words = name.lower().split()
+    return all(any(word.startswith(each) for word in words) for each in wanted.split())
+
+
+def _found_person(seen: SeenApplication) -> Found:
+    row = seen.application
+    status = label_status(row.outcome or row.status)
+    return Found(reverse("application", args=[row.id]), row.name, f"{status}, {seen.job_title}")
 
 
 @require_safe

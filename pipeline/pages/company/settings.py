@@ -16,9 +16,11 @@ from jobs.models import Job, JobStatus, Retention
 from jobs.retention import period_of
 from pipeline.domain.errors import DrawRefused, IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
+from pipeline.form.versions import read_draft
 from pipeline.pages import draws
 from pipeline.pages.access import Member, for_members, own_job, require_permission
 from pipeline.pages.company import rule_groups
+from pipeline.pages.company.consequences import describe_opened_form
 from pipeline.pages.company.forms import (
     DraftSettingsForm,
     PolicyForm,
@@ -142,8 +144,11 @@ def _render(
     draw, clock = draws.describe_time(job), job.review_clock
     if preview is not None and form.is_valid() and "draw_at" in form.cleaned_data:
         draw = draws.describe_form(form.cleaned_data)
+    draft = read_draft(job)
     context: dict[str, Any] = {
         "job": job,
+        "draft": draft,
+        "asked_on_opening": describe_opened_form(draft),
         "tab": "settings",
         "form": form,
         "groups": build_rule_groups(form, job.policy),

@@ -43,7 +43,7 @@ def test_an_offer_says_until_when_and_what_is_lost_otherwise() -> None:
     assert "It is your turn. Confirm by" in page
     assert " min" in page
     assert re.search(r"\d+ \w+ left to confirm It is your turn. Confirm by [^.]+ and", page)
-    assert "the next 2 people to join go ahead of you" in page
+    assert "behind everyone in line and the next 2 people to join." in page
     assert "The next miss after that ends the application." in page
 
 

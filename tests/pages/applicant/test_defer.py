@@ -44,6 +44,9 @@ def test_a_date_is_saved_in_the_persons_zone_and_shown(waiting: Application) -> 
     assert (str(there.date()), there.hour) == (in_days(3), 9)
     said = text_of(answer)
     assert "You keep your place in line." in said
+    day = f"Not before {there:%A}, {there.day} {there:%B}."
+    assert said.count(day) == 2  # once as the answer, and from then on
+    assert day in text_of(client.get("/me/"))
     assert "You asked for no seat before" in said
     assert "How long you will wait" not in said
     assert "You asked for no seat before" in text_of(client.get("/me/"))
@@ -56,7 +59,7 @@ def test_it_is_taken_back_by_a_button(waiting: Application) -> None:
     asked = text_of(client.get(mine(waiting, "not-before/")))
     answer = client.post(mine(waiting, "not-before/"), {"now": "yes"}, follow=True)
 
-    assert "Offer me a seat at any time" in asked
+    assert "Offer me seats again" in asked
     assert "You can be offered a seat at any time again." in text_of(answer)
     assert factories.fresh(waiting).not_before is None
 

@@ -70,7 +70,7 @@ def test_everybody_reads_the_page_and_caches_may_keep_it(job: UUID) -> None:
     assert "The rules, version 1" in text
     assert "Person " not in text
     assert "public" in page["Cache-Control"]
-    assert "All rules of this line" in text_of(Client().get(f"/jobs/{job}/"))
+    assert "Rules and facts of this line" in text_of(Client().get(f"/jobs/{job}/"))
 
 
 def test_no_cache_keeps_the_page_of_somebody_who_is_signed_in(job: UUID) -> None:

@@ -16,8 +16,9 @@ from pipeline.models import Application, JobForecast
 from pipeline.pages.live_page import STREAM_HEADER
 from pipeline.services.jobs import close_job, pause_job
 from tests.support import factories
-from tests.support.applicants import applicant_browser
+from tests.support.applicants import applicant_browser, leave
 from tests.support.clock import database_now, let_time_pass
+from tests.support.outbox import code_to
 from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,7 +41,26 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
     assert "1 seat, 1 free. A seat is free now." in page
     assert "Confirm within 10 minutes and the seat is yours." in page
     assert "They have 10 minutes to confirm it." in rules
-    assert "the next 2 people to join go ahead of you" in rules
+    assert "behind everyone in line and the next 2 people to join." in rules
+
+
+@pytest.mark.usefixtures("mail_at_once")
+def test_a_job_with_a_free_seat_says_what_then_happens(visitor: Client) -> None:
+    job, person = factories.job(), factories.applicant()
+    signed_in, ann = applicant_browser(person), {"name": "Ann", "email": "ann@example.org"}
+
+    theirs, page = (text_of(each.get(f"/jobs/{job}/")) for each in (signed_in, visitor))
+    visitor.post(f"/jobs/{job}/apply/", ann)
+    visitor.post("/code/", {"code": code_to(ann["email"])})
+    first = factories.statuses(Application.objects.get())
+    leave(Application.objects.get())
+    signed_in.post(f"/jobs/{job}/apply/", {"name": person.name})
+
+    assert "Apply and enter our code, and it is offered to you." in page
+    assert "A seat means a person reads your application. It is not the job." in page
+    assert first == ["PENDING_ACKNOWLEDGMENT"]
+    assert "A seat is free now. Apply, and it is yours." in theirs
+    assert factories.statuses(Application.objects.get(applicant=person)) == ["ACTIVE"]
 
 
 def test_where_the_forecast_ends_a_least_wait_is_said(visitor: Client) -> None:
@@ -78,7 +98,7 @@ def test_a_line_is_said_in_one_sentence_and_three_steps(visitor: Client) -> None
     ) in page
     assert "1. Join the line You would be number 4." in page
     assert "2. Your turn We email you." in page
-    assert "3. An answer A person reads everything. The company aims to answer" in page
+    assert "It is not the job. The company aims to answer within" in page
 
 
 def test_a_description_is_text_with_links_and_never_markup(visitor: Client) -> None:

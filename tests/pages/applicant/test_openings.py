@@ -8,10 +8,12 @@ import pytest
 from django.test import Client
 
 from jobs.models import Job
+from pipeline.figures.forecast import POSITIONS
+from pipeline.models import JobForecast
 from pipeline.pages.applicant import openings
 from tests.support import factories
 from tests.support.applicants import leave
-from tests.support.clock import let_time_pass
+from tests.support.clock import database_now, let_time_pass
 from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +27,7 @@ def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
 
     assert "Engineer Harbour" in page
     assert "2 seats, 1 waiting" in page
-    assert "Typical wait" not in page
+    assert "Apply today" not in page
 
 
 def test_large_numbers_have_commas(visitor: Client) -> None:
@@ -38,18 +40,25 @@ def test_large_numbers_have_commas(visitor: Client) -> None:
     assert "1 seat, 3,002 waiting." in text_of(visitor.get(f"/jobs/{job}/"))
 
 
-def test_the_typical_wait_is_known_once_a_few_were_promoted(visitor: Client) -> None:
-    job = factories.job(capacity=5)
-    *holders, fifth = factories.applications(job, 10)[:5]
-    let_time_pass(job, 7200)
-    for each in holders:
+def test_the_list_and_the_page_of_a_job_say_the_same_of_the_wait(visitor: Client) -> None:
+    job, unknown = factories.job(capacity=2), factories.job(capacity=5)
+    factories.applications(job, 5)
+    *holders, _last = factories.applications(unknown, 10)[:5]
+    let_time_pass(unknown, 7200)
+    for each in holders:  # those who got a seat soon do not make the wait known
         leave(each)
-    few = text_of(visitor.get("/"))
+    known = {str(place): [4 * 86_400, 9 * 86_400, 20] for place in POSITIONS}
+    JobForecast.objects.create(
+        job_id=job, seq=1, made_at=database_now(), positions=known, settled=0, came_true=0
+    )
 
-    leave(fifth)
+    said = text_of(visitor.get("/"))
 
-    assert "Typical wait" not in few
-    assert "Typical wait 2 h" in text_of(visitor.get("/"))
+    assert said.count("Apply today: a seat in 4 to 9 days") == 1
+    assert "a seat in 4 to 9 days" in text_of(visitor.get(f"/jobs/{job}/"))
+    for page in (f"/jobs/{unknown}/", f"/jobs/{unknown}/facts/"):
+        assert "How long you will wait is not known yet." in text_of(visitor.get(page))
+        assert "Typical wait" not in text_of(visitor.get(page))
 
 
 def test_only_open_jobs_are_shown(visitor: Client) -> None:

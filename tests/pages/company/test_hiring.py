@@ -198,7 +198,7 @@ def test_a_filled_job_says_so_everywhere(owner: Client, job: UUID) -> None:
 
     for page in (public, board, mine):
         assert "The position is filled." in page
-    assert "it does not move unless the company adds positions" in public
+    assert "You can join the line." in public
     assert "A seat is free now" not in public
     assert "1 of 1 hired" in " ".join(board.split())
 

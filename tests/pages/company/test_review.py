@@ -20,6 +20,7 @@ from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import named
+from tests.support.clock import database_now
 from tests.support.pages import follow, page_of
 
 DAY = 86_400
@@ -176,6 +177,23 @@ def test_the_board_the_list_of_jobs_and_the_person_show_the_age_of_the_target(
     assert [
         page.lower().count("chip bad") > 0 and "overdue" in page.lower() for page in overdue
     ] == [True] * 3
+
+
+def test_where_only_working_time_counts_the_age_says_so(
+    recruiter: Client, company: Company, job: UUID, ana: Application
+) -> None:
+    set_target(job, 3 * DAY)
+    resting = (database_now().weekday() + 3) % 7  # a day that is neither now nor just over
+    hours = {"days": [resting], "begins": 540, "ends": 1_020, "zone": "UTC"}
+    Company.objects.filter(id=company.id).update(working_hours=hours)
+    age(ana, 26 / 24)
+
+    board = page_of(recruiter, f"/company/jobs/{job}/")
+    person = page_of(recruiter, f"/company/applications/{ana.id}/")
+
+    assert "of 3 working days" in board
+    assert "New</span>" not in board
+    assert "in review for 0 of 3 working days" in person
 
 
 def test_lists_of_jobs_and_people_are_filtered_by_overdue_reviews(

@@ -244,7 +244,7 @@ class OpenJob(Endpoint):
 
     @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_OPENING)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Open a draft, or resume a paused job."""
+        """Open a draft, which publishes its questions, or resume a paused job."""
         return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
 
 
