@@ -323,6 +323,8 @@ class Job(LineCounters, models.Model):
     # How many people the job hires; null: open-ended. How many it has hired.
     positions_to_fill = models.IntegerField(null=True)
     hired_count = models.IntegerField(default=0, db_default=0)
+    # How often one person was moved to the front of the line: see pipeline.models.LineException.
+    exception_count = models.IntegerField(default=0, db_default=0)
     # When the system opens the draft, and when it closes the job; null: the company does.
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)

@@ -35,7 +35,7 @@ KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted a review", "PASS_ASKED": "asked to pass"}
 KEPT |= {"ANSWERED": "answered a question"}
 HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
-UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
+UNTOUCHED = dict.fromkeys((*KEPT, "PLACED", "MOVED_AHEAD"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
 Named = list[tuple[str, Facts]]
 Verdict = tuple[list[str], list[str]]
@@ -222,6 +222,9 @@ class Line:
                 self.check_promotion(row, before)
             elif row["event"] == "REINSTATED" and self.is_ahead(now):
                 self.notes.append(f"event {seq} gave someone a former place back, ahead of you")
+            elif row["event"] == "MOVED_AHEAD" and self.is_ahead(now) and not self.is_ahead(before):
+                why = f"an exception, which names its reason: {now['exception']}"
+                self.notes.append(f"event {seq} moved someone from behind you to the front by {why}")
             self.people[who] = now
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
@@ -284,9 +287,29 @@ class Line:
             yield "changed the misses, a cool-down, or a date until which no seat is wanted"
         elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
-        joins = now["status"] == WAITING and event not in ("REINSTATED", "PASSED", *KEPT)
+        elif event == "MOVED_AHEAD":
+            yield from self.false_exceptions(row, before, now)
+        stays = ("REINSTATED", "PASSED", "MOVED_AHEAD", *KEPT)
+        joins = now["status"] == WAITING and event not in stays
         if joins and (new is None or new[0] < self.next_ticket):
             yield f"let someone into the line at {new}, ahead of its end"
+
+    def false_exceptions(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about a person who is moved to the front."""
+        others = [
+            each
+            for who, each in self.people.items()
+            if who != row["application"] and each["status"] == WAITING
+        ]
+        keys = [(key_of(each) or (0, 0), each) for each in others]
+        old = key_of(before) or (0, 0)
+        passed = sum(key < old and not each.get("verify_by") for key, each in keys)
+        if not passed or now.get("people_passed") != passed:
+            yield f"moved someone ahead of {passed} people and says {now.get('people_passed')}"
+        front = min((key[0] for key, _ in keys), default=0) - 1
+        said = now.get("from_ticket"), now.get("from_tie")
+        if key_of(now) != (front, row["seq"]) or said != old or not now.get("exception"):
+            yield "moved someone ahead without a reason, or not from their place to the front"
 
     def false_note(self, event: str, before: Facts, now: Facts) -> str:
         """Return what no rule allows about an event that moves nobody."""
@@ -341,7 +364,9 @@ class Line:
             self.notes.append(f"event {seq}: you passed a turn")
         elif row["event"] == "DEFERRED":
             self.deferred = seq
-        if row["event"] == "REINSTATED":
+        if row["event"] == "MOVED_AHEAD":
+            self.notes.append(f"event {seq}: the company moved you to the front by an exception")
+        elif row["event"] == "REINSTATED":
             self.notes.append(f"event {seq}: your former place was given back, {new}")
         elif old and new and old != new and row["event"] != "PLACED":
             what = f"your place from {old} to {new}"

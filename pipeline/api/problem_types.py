@@ -222,6 +222,15 @@ NOT_EXTENDABLE = ProblemType(
     remedy="`detail` says which. Choose a later time within the next 30 days.",
     raised_as=(line.NotExtendable,),
 )
+NOT_MOVABLE = ProblemType(
+    status=409,
+    code="NOT_MOVABLE",
+    title="Cannot move this person ahead",
+    about="The person is first already, the order has not been drawn yet, or the job has had 100 "
+    "exceptions",
+    remedy="`detail` says which.",
+    raised_as=(line.NotMovable,),
+)
 NOT_PREACCEPTABLE = ProblemType(
     status=409,
     code="NOT_PREACCEPTABLE",

@@ -82,6 +82,8 @@ class DrawFold:
             return ""
         if event.to_status is not None and Status(event.to_status).holds_seat:
             return "it gives a seat before the draw"
+        if event.event == EventType.MOVED_AHEAD:
+            return "it moves a person ahead before the draw"
         if event.event == EventType.APPLIED and event.at >= self.draw_at:
             return "it lets someone into the draw after entries had closed"
         return ""

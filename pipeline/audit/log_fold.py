@@ -16,6 +16,7 @@ from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold
 from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
+    ExceptionsFold,
     ExtensionsFold,
     LostPlacesFold,
     Place,
@@ -86,6 +87,7 @@ class LogFold:
         self.contests = ContestsFold()
         self.accepted = AcceptedWishesFold()
         self.extensions = ExtensionsFold()
+        self.exceptions = ExceptionsFold()
         self.lost_places = LostPlacesFold()
 
     def refuse_unfinished(self) -> None:
@@ -231,6 +233,7 @@ class LogFold:
     def _check_wishes(self, event: Event, place: PastPlace, before: PlaceState) -> None:
         wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
         wrong = wrong or pass_fault(event, place, before, self.job["policy"])
+        wrong = wrong or self.exceptions.fault(event, place, before, self.places.values())
         if wrong := wrong or self.extensions.fault(event, place, before):
             raise BadRow(event.seq, wrong)
 

@@ -44,7 +44,8 @@ AT_ONCE = 2_000
 # The part of an event's data that is about the line. Everything else is left out.
 SHOWN = frozenset(
     "places missed active pending waiting unverified next_ticket status capacity policy"
-    " planned_seats_id draw_at seed algorithm drawn".split()
+    " planned_seats_id draw_at seed algorithm drawn exception people_passed from_ticket"
+    " from_tie".split()
 ).union(each.notes.name or name for name, each in PLACE.items() if not each.notes.is_private)
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"

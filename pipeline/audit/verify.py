@@ -26,7 +26,7 @@ from pipeline.domain.states import CLOSES_AT, HIRED, OPENS_AT, POSITIONS, Outcom
 from pipeline.line import removed_logs
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
-from pipeline.models import Application, Contest, Event, PlannedSeats
+from pipeline.models import Application, Contest, Event, LineException, PlannedSeats
 from pipeline.selectors import past
 from pipeline.selectors.past import PastPlace
 from tasks.advisory_locks import HEAVY_READ_TURN, VERIFY_TURN
@@ -48,6 +48,7 @@ class LiveRows:
     applications: dict[UUID, Application]
     plans: list[PlannedSeats]
     contests: list[Contest]
+    exceptions: list[LineException]
 
 
 def reconcile(fold: LogFold, live: LiveRows) -> list[str]:
@@ -59,6 +60,7 @@ def reconcile(fold: LogFold, live: LiveRows) -> list[str]:
         *_reconcile_hints(live),
         *_reconcile_planned_seats(fold, live.plans),
         *fold.contests.differences(live.contests),
+        *fold.exceptions.differences(live.exceptions),
     ]
 
 
@@ -74,7 +76,8 @@ def read_live_rows(job: Job, applications: dict[UUID, Application]) -> LiveRows:
         read_applications(job.id, {each for each in ids if each not in applications}, applications)
     plans = PlannedSeats.objects.filter(job_id=job.id).order_by("id")
     contests = Contest.objects.filter(job_id=job.id).defer("text")
-    return LiveRows(job, applications, list(plans), list(contests))
+    exceptions = LineException.objects.filter(job_id=job.id).defer("text")
+    return LiveRows(job, applications, list(plans), list(contests), list(exceptions))
 
 
 def read_applications(job_id: UUID, ids: Iterable[UUID], into: dict[UUID, Application]) -> None:
@@ -127,6 +130,7 @@ def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> It
         "drawn_at": fold.draw.drawn_at,
         "positions_to_fill": fold.positions.to_fill,
         "hired_count": fold.positions.hired,
+        "exception_count": len(fold.exceptions.logged),
         "opens_at": fold.positions.opens_at,
         "closes_at": fold.positions.closes_at,
         "is_test": "clock_offset_seconds" in fold.job,

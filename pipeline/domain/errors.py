@@ -18,6 +18,7 @@ _PARTICIPLES = {
     "CHANGE_ANSWERS": "answered differently",
     "CLOSE_OUT": "closed out",
     "DEFER": "deferred",
+    "MOVE_AHEAD": "moved ahead",
     "VERIFY": "verified",
     "WITHDRAW": "withdrawn",
 }
@@ -361,6 +362,10 @@ class NotPassable(LineError):
 
 
 class NotExtendable(LineError):
+    message = "{why}"
+
+
+class NotMovable(LineError):
     message = "{why}"
 
 

@@ -45,6 +45,12 @@ FILLED_BY = "filled_by_seq"
 # The name in an event's data of the answers that were given with it: the version of the form, and
 # their number and digest. That of the further question that was asked or answered.
 ANSWERS, QUESTION_ID = "answers", "question_id"
+# The names in the data of an exception of its reason, of the number of people passed, and of the
+# ticket and tie that the person had before. How many exceptions a job can have: everyone passed is
+# told of each.
+EXCEPTION, PEOPLE_PASSED = "exception", "people_passed"
+FROM_TICKET, FROM_TIE = "from_ticket", "from_tie"
+MOST_EXCEPTIONS = 100
 
 
 class Status(StrEnum):
@@ -84,6 +90,7 @@ class EventType(StrEnum):
     LAPSED = "LAPSED"
     REINSTATED = "REINSTATED"
     PLACED = "PLACED"
+    MOVED_AHEAD = "MOVED_AHEAD"  # to the front, by a reasoned exception
     DEFERRED = "DEFERRED"  # with a time, or without one any more
     PREACCEPTED = "PREACCEPTED"  # the same
     PASS_ASKED = "PASS_ASKED"  # noqa: S105  the next turn is to be passed, or not any more
@@ -127,6 +134,7 @@ class Move(StrEnum):
     LAPSE = "LAPSE"
     REINSTATE = "REINSTATE"  # to the place before a miss, or before a contested decision
     PLACE = "PLACE"  # by the draw of the order
+    MOVE_AHEAD = "MOVE_AHEAD"  # to the front of the line, by a reasoned exception
     DEFER = "DEFER"  # the person keeps the place, and is offered no seat until a time
     PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
     ASK_PASS = "ASK_PASS"  # noqa: S105  the person wants to pass their next turn
@@ -222,3 +230,12 @@ class ReinstatementReason(StrEnum):
     ACCOMMODATION = "ACCOMMODATION"
     OUR_ERROR = "OUR_ERROR"
     MAIL_FAILURE = "MAIL_FAILURE"
+
+
+class ExceptionReason(StrEnum):
+    """Reason for moving a person to the front. Everyone passed reads it, and the log holds it."""
+
+    LEGAL_DUTY = "LEGAL_DUTY"
+    OUR_ERROR = "OUR_ERROR"
+    HARDSHIP = "HARDSHIP"
+    OTHER = "OTHER"

@@ -242,6 +242,31 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             )
         },
     ),
+    EventType.MOVED_AHEAD: LoggedEvent(
+        words=EventWords(
+            "warn",
+            _("was moved to the front by an exception"),
+            _("Moved to the front by an exception"),
+            _("You were moved to the front"),
+        ),
+        filtered=_("Moved ahead by an exception"),
+        webhook="The company moved a person to the front of the line by a reasoned exception",
+        verbs=(
+            Verb(
+                Move.MOVE_AHEAD,
+                {_WAIT: _WAIT},
+                Action.DECIDE,
+                (errors.NotMovable, *_CHANGED),
+                of_verified=True,
+            ),
+        ),
+        sentences={
+            None: _(
+                "The company moved {they} to the front of the line, ahead of {passed}. Its reason: "
+                "{why_ahead}. Everyone passed is told."
+            )
+        },
+    ),
     EventType.DEFERRED: LoggedEvent(
         words=EventWords(
             "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"

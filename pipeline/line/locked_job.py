@@ -43,6 +43,13 @@ class Next(NamedTuple):
     skipped: int | None
 
 
+class Front(NamedTuple):
+    """Front of a line, seen from a place in it: the first ticket, and the verified people ahead."""
+
+    ticket: int
+    people_ahead: int
+
+
 class Source(Protocol):
     """Rows and log of a line, as the decisions about it need them, and the place to write them.
 
@@ -85,6 +92,9 @@ class Source(Protocol):
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         """Return the ticket and tie of a person before the seat that they hold."""
+
+    def front(self, job: LockedJob, application: Application) -> Front:
+        """Return the front of the line as the person sees it, who is on the waitlist."""
 
     def drop_plans(self, job: LockedJob) -> None:
         """Delete all plans of a job that closes."""
@@ -131,6 +141,7 @@ class LockedJob(LineCounters):
     drawn_at: datetime | None
     positions_to_fill: int | None
     hired_count: int
+    exception_count: int
     opens_at: datetime | None
     closes_at: datetime | None
     # Types of webhooks that someone wants, for `pipeline.webhooks.queue`; read along, because
@@ -163,8 +174,8 @@ class LockedJob(LineCounters):
     # limit. Then people who come before others may still be waiting for a free seat, so nobody else
     # gets it in this transaction.
     turns_passed: int = 0
-    # Whether this change touches the positions, the people hired or the dates.
-    is_hiring_changed: bool = False
+    # Whether this change touches the positions, the people hired, the dates or the exceptions.
+    has_rare_changes: bool = False
     is_walk_unfinished: bool = False
     # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)

@@ -156,7 +156,7 @@ def make_move(
     job.unverified_count += is_unverified - was_unverified
     if move is Move.HIRE:
         job.hired_count += 1
-        job.is_hiring_changed = True
+        job.has_rare_changes = True
     quiet = job.quiet_hours_of(application) if now_in is Status.PENDING_ACKNOWLEDGMENT else None
     if quiet:
         facts = {**facts, TIME_ZONE: quiet.zone}
@@ -221,7 +221,7 @@ def make_job_move(
     positions to fill. `facts` as in `make_move`.
     """
     if event in (EventType.POSITIONS_CHANGED, EventType.DATES_CHANGED):
-        job.is_hiring_changed = True
+        job.has_rare_changes = True
     data = {
         **facts,
         "status": job.status.value,

@@ -22,9 +22,14 @@ from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.states import EventType, Status
 from pipeline.line.event_log import GENESIS, LogEntry
-from pipeline.line.locked_job import Due, LockedJob, Next
+from pipeline.line.locked_job import Due, Front, LockedJob, Next
 from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_waiting_place
-from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, TIME_ZONE
+from pipeline.line.sql import (
+    APPLICATION,
+    APPLICATION_COLUMNS,
+    TIME_ZONE,
+    count_people_ahead,
+)
 from pipeline.line.write import write_to_database
 from pipeline.models import Application, ApplicationRow, Event, PlannedSeats
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
@@ -130,6 +135,14 @@ SELECT {APPLICATION_COLUMNS} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST'
 """)
 
+# The first ticket of the waitlist, eligible or not, and the verified people ahead of a place.
+READ_FRONT = PreparedStatement(f"""
+SELECT (SELECT min(ticket) FROM pipeline_application
+        WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= job.head_ticket),
+       {count_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")}
+FROM jobs_job job WHERE job.id = %(job)s
+""")
+
 
 def attach_locked_row(job: LockedJob, row: Row) -> Application:
     """Attach an application from a row of `APPLICATION` followed by its person's time zone."""
@@ -201,6 +214,10 @@ class Database:
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         return read_waiting_place(application)
+
+    def front(self, job: LockedJob, application: Application) -> Front:
+        place = {"ticket": application.ticket, "tie": application.tie}
+        return Front(*READ_FRONT.all(job=job.id, **place)[0])
 
     def drop_plans(self, job: LockedJob) -> None:
         PlannedSeats.objects.filter(job_id=job.id).delete()
@@ -282,6 +299,7 @@ class Memory:
             drawn_at=None,
             positions_to_fill=None,
             hired_count=0,
+            exception_count=0,
             opens_at=None,
             closes_at=None,
             webhook_types=[],
@@ -313,7 +331,7 @@ class Memory:
             self.looks += 1
             row = self.rows[place[-1]]
             if not self._is_eligible(row, job.now):
-                skipped = skipped or row.ticket
+                skipped = row.ticket if skipped is None else skipped
             elif not row.pass_next:
                 found.append(place)
                 if len(found) == seats:
@@ -324,7 +342,7 @@ class Memory:
             passing = takewhile(lambda place: place[0] <= end, passing)
         eligible = (each for each in passing if self._is_eligible(self.rows[each[-1]], job.now))
         found = sorted([*found, *islice(eligible, passes)])
-        if skipped and (not found or skipped >= found[-1][0]):
+        if skipped is not None and (not found or skipped >= found[-1][0]):
             skipped = None
         return Next([(self._read(id), self.zones.get(id, "")) for *_, id in found], skipped)
 
@@ -373,6 +391,11 @@ class Memory:
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         return self._stood(application.id, len(self.log) + 1)
+
+    def front(self, job: LockedJob, application: Application) -> Front:
+        own = bisect_left(self._waiting, (application.ticket, application.tie, application.id))
+        ahead = [self.rows[id] for *_, id in self._waiting[:own]]
+        return Front(self._waiting[0][0], sum(row.is_verified for row in ahead))
 
     def drop_plans(self, job: LockedJob) -> None:
         self.plans.clear()

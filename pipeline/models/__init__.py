@@ -1,6 +1,7 @@
 """Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.attachments import FILE_NAME_LENGTH, Attachment, RemovedObject
+from pipeline.models.exceptions import EXCEPTION_TEXT_LENGTH, LineException
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -58,6 +59,7 @@ from pipeline.models.review import (
     Score,
 )
 from pipeline.models.upkeep import (
+    OVERTAKEN,
     BY_LOT,
     MOST_TIMES,
     TEMPLATE_NAME_LENGTH,
@@ -96,6 +98,7 @@ __all__ = [
     "BY_LOT",
     "CRITERION_HELP_LENGTH",
     "CRITERION_LENGTH",
+    "EXCEPTION_TEXT_LENGTH",
     "EXTERNAL_ID_LENGTH",
     "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
@@ -146,6 +149,7 @@ __all__ = [
     "JobForecast",
     "JobReference",
     "JobTemplate",
+    "LineException",
     "LastWhatIf",
     "NameWord",
     "NoteMention",

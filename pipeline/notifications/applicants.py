@@ -24,13 +24,23 @@ from pipeline.database import instants
 from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
 from pipeline.figures.forecast import read_prospects
 from pipeline.mail import dev_mailbox, links
-from pipeline.models import Application, Contest, Email, EmailState, Event, FurtherQuestion
+from pipeline.models import (
+    OVERTAKEN,
+    Application,
+    Contest,
+    Email,
+    EmailState,
+    Event,
+    FurtherQuestion,
+    LineException,
+)
 from pipeline.notifications.devices import notify_later, text_kind, with_devices
 from pipeline.notifications.messages import (
     Facts,
     Message,
     attach_rendered_deadline,
     compose_event_email,
+    compose_overtaken,
     compose_reminder,
     compose_yes_end,
     event_email_kind,
@@ -59,7 +69,10 @@ _NAMES = UUID("6c6d8b7e-6d11-4c44-9d4b-5f0f3a7a2c10")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Reason for an email: an event, the kind of reminder if it is one, and the repetition."""
+    """Reason for an email: an event, the kind of reminder if it is one, and the repetition.
+
+    `reminder` is OVERTAKEN if the event is an exception that has passed the application.
+    """
 
     application_id: UUID
     seq: int
@@ -91,7 +104,7 @@ def send_email(cause: Cause) -> str:
     kind = text_kind(event, cause.reminder)
     notify_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
     email = render_email(message, to=application.applicant.email, email_id=row.id)
-    if cause.reminder:
+    if cause.reminder in REMINDERS:
         render_unsubscribe_header(
             email, links.unsubscribe_url("reminders", application.applicant_id)
         )
@@ -203,7 +216,7 @@ def build_email_id(cause: Cause, kind: str) -> UUID:
 
 def recompose_email(row: Email) -> Message | None:
     """Compose a recorded email again, with the deadline that it named; None if it is gone."""
-    reminder = row.kind if row.kind in REMINDERS else ""
+    reminder = row.kind if row.is_reminder else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
     application, event = _read_cause(cause)
     if application is None or event is None or application.applicant.is_erased:
@@ -220,12 +233,16 @@ def _read_cause(
     application = with_devices(rows).filter(id=cause.application_id).first()
     if application is None:
         return None, None
-    events = Event.objects.filter(job_id=application.job_id, application_id=application.id)
-    return application, events.filter(seq=cause.seq).first()
+    events = Event.objects.filter(job_id=application.job_id, seq=cause.seq)
+    if cause.reminder == OVERTAKEN:
+        return application, events.filter(event=EventType.MOVED_AHEAD).first()
+    return application, events.filter(application_id=application.id).first()
 
 
 def _read_offer(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
     """Return the offer that an event makes or concerns, and its last deadline."""
+    if event.event == EventType.MOVED_AHEAD:  # of someone who waits, perhaps another person
+        return None, None
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
     for each in earlier.order_by("-seq")[:10]:
@@ -239,13 +256,18 @@ def _read_offer(event: Event) -> tuple[links.LinkedOffer | None, datetime | None
 def _compose(reminder: str, event: Event, facts: Facts) -> Message | None:
     if reminder == YES:
         return compose_yes_end(event, facts)
+    if reminder == OVERTAKEN:
+        return compose_overtaken(event, replace(facts, answer=_text_of(event)))
     if not reminder:
         return compose_event_email(event, replace(facts, answer=_text_of(event)))
     return compose_reminder(facts, facts.deadline) if facts.deadline else None
 
 
 def _text_of(event: Event) -> str:
-    """Return the company's text in its answer to a contest, or its further question."""
+    """Return the company's text in its answer to a contest, an exception or a question."""
+    if event.event == EventType.MOVED_AHEAD:
+        exceptions = LineException.objects.filter(job_id=event.job_id, seq=event.seq)
+        return exceptions.values_list("text", flat=True).first() or ""
     if event.event == EventType.QUESTION_ASKED and event.application_id:
         asked = FurtherQuestion.objects.filter(application_id=event.application_id, seq=event.seq)
         question = asked.values_list("question", flat=True).first()

@@ -15,7 +15,10 @@ from jobs.models import Company, Job, JobPosting
 from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    EXCEPTION,
+    PEOPLE_PASSED,
     EventType,
+    ExceptionReason,
     Outcome,
     ReinstatementReason,
     Status,
@@ -33,6 +36,7 @@ from pipeline.notifications.messages import (
     Facts,
     Message,
     compose_event_email,
+    compose_overtaken,
     compose_reminder,
     compose_yes_end,
     render_html,
@@ -98,6 +102,8 @@ def _sample_event(
             data |= {"eligible_at": (_DEADLINE + timedelta(hours=1)).isoformat()}
         if event == EventType.REINSTATED:
             data |= {"reason": ReinstatementReason.MAIL_FAILURE, "missed": _DEADLINE.isoformat()}
+        if event == EventType.MOVED_AHEAD:
+            data |= {EXCEPTION: ExceptionReason.HARDSHIP, PEOPLE_PASSED: 12}
         if event == EventType.CONTESTED:
             data[ANSWER_BY] = _DEADLINE.isoformat()
         if event == EventType.CONTEST_ANSWERED:
@@ -156,6 +162,13 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "passed": _sample_event(EventType.PASSED, _WAITING, _PENDING),
     "lapsed": _sample_ended(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _sample_event(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
+    "moved-ahead": _sample_event(EventType.MOVED_AHEAD, _WAITING, _WAITING, **_BY_COMPANY),
+    "overtaken": lambda: compose_overtaken(
+        SampleEvent(
+            EventType.MOVED_AHEAD, data={EXCEPTION: ExceptionReason.HARDSHIP, PEOPLE_PASSED: 12}
+        ),
+        FACTS,
+    ),
     "drawn": _sample_event(EventType.PLACED, _WAITING, _WAITING),
     "withdrawn": _sample_ended(Outcome.WITHDRAWN, EventType.WITHDRAWN),
     "removed": _sample_ended(Outcome.REMOVED, EventType.REMOVED, _WAITING),

@@ -189,7 +189,8 @@ JOBS = Place(
     " job_settings share_job job_capacity job_hiring job_close job_delete add_person"
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
-    " add_question edit_question ask_question job_review attachment decisions extend_offer",
+    " add_question edit_question ask_question job_review attachment decisions extend_offer"
+    " move_ahead",
     key="j",
 )
 MAIN = (

@@ -39,6 +39,7 @@ from pipeline.models import (
     DecisionNote,
     ImportRefusal,
     ImportRun,
+    LineException,
     PendingDecision,
     PortalToken,
     StoredFile,
@@ -301,6 +302,7 @@ def _remove_traces(person: Applicant) -> bool:
     theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
     DecisionNote.objects.filter(application__applicant=person).delete()
     Contest.objects.filter(application__applicant=person).delete()
+    LineException.objects.filter(application__applicant=person).update(text="")
     about_them = PendingDecision.objects.filter(items__application__applicant=person)
     about_them.exclude(note="").update(note="")  # on others, too: it may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()

@@ -22,7 +22,7 @@ from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in thirteen queries, without secrets.
+    """Return all data kept about a person, with explanations, in fourteen queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags, links and
     scores, but not the note of a decision.
@@ -115,7 +115,11 @@ def _collect_applications(
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails = _collect_emails(theirs)
-    rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
+    rows = list(
+        theirs.select_related("job__posting", "job__company")
+        .prefetch_related("exceptions")
+        .order_by("id")
+    )
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
@@ -142,6 +146,10 @@ def _collect_applications(
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),
+            "exceptions": [
+                {"seq": each.seq, "at": each.at, "reason": each.reason, "text": each.text}
+                for each in row.exceptions.all()
+            ],
             "kept_by_the_company": kept[row.id].for_the_person()
             | {"scores": scores.get(row.id, [])},
             "files": [_describe_file(each) for each in files.get(row.id, [])],

@@ -74,6 +74,9 @@ _DUE_AMONG = _DUE.format(among=" AND live.id = ANY(%(ids)s)")
 _FORGET = """
 WITH notes AS (DELETE FROM pipeline_decisionnote WHERE application_id = ANY(%(ids)s)),
 contests AS (DELETE FROM pipeline_contest WHERE application_id = ANY(%(ids)s)),
+exceptions AS (
+    UPDATE pipeline_lineexception SET text = '' WHERE application_id = ANY(%(ids)s)
+),
 texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
 SELECT count(*) FROM files

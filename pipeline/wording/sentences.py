@@ -21,8 +21,10 @@ from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     CLOSES_AT,
     DRAW_AT,
+    EXCEPTION,
     FILLED_BY,
     OPENS_AT,
+    PEOPLE_PASSED,
     PLANNED_SEATS,
     POSITIONS,
     QUESTION_ID,
@@ -36,6 +38,7 @@ from pipeline.domain.states import (
 from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
 from pipeline.wording.english import capitalized, count, format_time, long_duration, plural
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
+from pipeline.wording.exceptions import REASON_WORDS as EXCEPTION_REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
@@ -106,6 +109,8 @@ def compose(
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
         "why_back": CONTEST_REASON_WORDS.get(reason, ""),
         "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
+        "why_ahead": str(EXCEPTION_REASON_WORDS.get(event.data.get(EXCEPTION), "")),
+        "passed": count(event.data.get(PEOPLE_PASSED, 0), "person", "people"),
         "answer_by": format_time(event.data.get(ANSWER_BY), zone),
         "given": format_time(event.data.get("missed"), zone),
         "planned": format_time(event.effective_at, zone),

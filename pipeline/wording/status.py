@@ -487,6 +487,10 @@ def explain_moved_position(change: PlaceChange) -> str:
                 f"{who} {are} ahead of you again: the company cancelled a miss or a decision."
                 f" You moved back by {by}."
             )
+        case EventType.MOVED_AHEAD:
+            were = plural(change.people, "was", "were")
+            moved = f"{who} behind you {were} moved ahead by an exception."
+            return _("%(moved)s You moved back by %(by)s.") % {"moved": moved, "by": by}
         case EventType.PASSED:
             are = plural(change.people, "is", "are")
             return f"{who} who passed a turn {are} ahead of you again. You moved back by {by}."
@@ -506,4 +510,5 @@ _OWN_CHANGES = {
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
     EventType.PASSED: "You passed a turn, and kept your place.",
     EventType.REINSTATED: "The company gave you back the place you had before.",
+    EventType.MOVED_AHEAD: "The company moved you to the front by an exception.",
 }

@@ -148,6 +148,7 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/applications/{application}/scores", None, (401, 401, 403, 404, 200, 200, 404)),
     ("put", "/applications/{application}/scores", MARKS, (401, 401, 403, 404, 403, 403, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("post", "/applications/{application}/move-ahead", BACK, (401, 401, 403, 404, 403, 409, 404)),
     ("post", "/applications/{application}/extend", LATER, (401, 401, 403, 404, 403, 409, 404)),
     ("post", "/uploads", {}, (401, 401, 400, 400, 403, 400, 400)),
     ("GET", NO_UPLOAD, None, (401, 401, 404, 404, 403, 404, 404)),

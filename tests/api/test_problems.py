@@ -68,6 +68,7 @@ BESIDES = {
         "NOT_CONTESTABLE",
         "NOT_DEFERRABLE",
         "NOT_EXTENDABLE",
+        "NOT_MOVABLE",
         "NOT_PREACCEPTABLE",
         "NOT_PASSABLE",
         "NOT_REINSTATABLE",

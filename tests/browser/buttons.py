@@ -94,6 +94,7 @@ PRESSED = {
     "redeliver_webhook": WEBHOOKS,
     "redeliver_webhooks": WEBHOOKS,
     "reinstate": "test_a_place_is_given_back",
+    "move_ahead": "test_a_person_is_moved_to_the_front",
     "report_schedule": "test_a_report_is_made_read_and_made_every_monday",
     "revoke_key": "test_keys_are_made_and_revoked",
     "rotate_webhook": WEBHOOKS,

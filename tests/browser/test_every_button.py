@@ -141,6 +141,18 @@ def test_a_place_is_given_back(owner: Hands, world: World) -> None:
     assert factories.event_names(world.job)[-1] in ("REINSTATED", "PROMOTED")
 
 
+def test_a_person_is_moved_to_the_front(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/applications/{world.waiting.id}/")
+
+    owner.follow("Move to the front…")
+    owner.page.get_by_label("Another reason").check()
+    owner.fill("A sentence for the people passed", "A pilot with the city.")
+    owner.press("Move to the front")
+
+    shows(owner.page, "is first in line now")
+    assert factories.event_names(world.job)[-1] == "MOVED_AHEAD"
+
+
 def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: World) -> None:
     owner.page.goto("/company/team/")
     owner.fill("Email address", "new@example.org")

@@ -119,6 +119,7 @@ COMPANY: dict[str, Where] = {
     "undo_time": _nothing,
     "decisions": _job,
     "extend_offer": _offered,
+    "move_ahead": _theirs,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,

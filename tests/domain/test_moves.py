@@ -39,6 +39,7 @@ PENDING_ACKNOWLEDGMENT  LAPSE        INACTIVE                LAPSED             
 WAITLIST                REINSTATE    WAITLIST                REINSTATED         -
 INACTIVE                REINSTATE    WAITLIST                REINSTATED         -
 WAITLIST                PLACE        WAITLIST                PLACED             -
+WAITLIST                MOVE_AHEAD   WAITLIST                MOVED_AHEAD        -
 WAITLIST                DEFER        WAITLIST                DEFERRED           -
 WAITLIST                PREACCEPT    WAITLIST                PREACCEPTED        -
 WAITLIST                ASK_PASS     WAITLIST                PASS_ASKED         -
@@ -77,7 +78,7 @@ WISHES = (Move.DEFER, Move.PREACCEPT, Move.ASK_PASS)
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
 OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
 OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST", "CHANGE_ANSWERS"}
-OF_VERIFIED |= {"ASK_QUESTION"}
+OF_VERIFIED |= {"ASK_QUESTION", "MOVE_AHEAD"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])
@@ -103,6 +104,7 @@ def test_a_move_fits_only_an_application_that_is_verified_or_is_not(
         (Move.DEFER, "deferred"),
         (Move.EXTEND, "extended"),
         (Move.HIRE, "hired"),
+        (Move.MOVE_AHEAD, "moved ahead"),
         (Move.REINSTATE, "reinstated"),
         (Move.VERIFY, "verified"),
         (Move.WITHDRAW, "withdrawn"),

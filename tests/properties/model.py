@@ -49,6 +49,7 @@ class Model:
     positions: int | None = None
     hired: int = 0
     closes_at: datetime | None = None
+    exceptions: int = 0
     # How many turns one change passes, how many it has passed, and whether more are left; then the
     # seat is free until the next one, which goes on from the last pass.
     most_passes: int = 1_000
@@ -109,7 +110,8 @@ class Model:
             who.extended_by = {}
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
             if to == "PENDING_ACKNOWLEDGMENT" or (to == "ACTIVE" and before is None):
-                who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
+                place = (joins_at, len(self.log) + 1) if who.tie is None else (who.ticket, who.tie)
+                who.before_offer = place
         who.ticket = who.tie = who.not_before = who.accept_until = None
         who.pass_next = False
         who.status, who.last_event = to, event
@@ -162,7 +164,7 @@ class Model:
             who.miss = self.step(who, "DECAYED", "WAITLIST", effective=deadline)
 
     def end(self, who: Standing, event: str, outcome: str, **more: Any) -> None:
-        who.end_place = (who.ticket, who.tie) if who.ticket and who.tie else who.before_offer
+        who.end_place = who.before_offer if who.tie is None else (who.ticket, who.tie)
         who.end = self.step(who, event, "INACTIVE", outcome=outcome, **more)
 
     def eligible(self) -> list[Standing]:

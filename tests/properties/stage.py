@@ -20,7 +20,7 @@ from pipeline.line.moves import make_job_move
 from pipeline.line.sources import Memory
 from pipeline.line.write import write
 from pipeline.models import Application, ApplicationRow, PlannedSeats
-from pipeline.services import jobs, joining, leaving, settling, turns
+from pipeline.services import exceptions, jobs, joining, leaving, settling, turns
 
 
 class Stage:
@@ -50,7 +50,7 @@ class Stage:
         with ExitStack() as patches:
             for module in (lock, joining, settling):
                 patches.enter_context(patch.object(module, "transaction", _Transactions))
-            for module in (turns, leaving, joining):
+            for module in (turns, leaving, joining, exceptions):
                 patches.enter_context(patch.object(module, "lock_job_of", self.lock_job_of))
             for module, names in (
                 (jobs, ["lock_job"]),
@@ -62,6 +62,7 @@ class Stage:
             for module, names in (
                 (turns, ["Event"]),
                 (leaving, ["Contest", "security"]),
+                (exceptions, ["LineException", "security"]),
                 (jobs, ["JobPosting", "record_change", "security"]),
             ):
                 for name in names:

@@ -43,3 +43,4 @@ class Standing:
     end_place: tuple[int, int] = (0, 0)
     contested: int | None = None
     asks: bool = False
+    passed_by_exception: int = 0

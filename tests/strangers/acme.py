@@ -22,6 +22,7 @@ from pipeline.models import (
     DecisionNote,
     Email,
     FormRefusals,
+    LineException,
     PendingDecision,
     RequestRecord,
     StoredFile,
@@ -86,6 +87,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
     "pipeline.PendingDecision": lambda acme: Q(job__company=acme),
     "pipeline.SavedView": lambda acme: Q(job__company=acme),
+    "pipeline.LineException": lambda acme: Q(job__company=acme),
     "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
     "pipeline.Email": lambda acme: Q(application__job__company=acme),
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
@@ -209,6 +211,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     acknowledge(application_id=first.id, actor=owner_of(first))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
+    _except(second)
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
@@ -242,6 +245,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _except(passed: Application) -> None:
+    """Keep an exception that once passed a person, as its row tells it."""
+    place = {"from_ticket": 9, "from_tie": 9, "people_passed": 1}
+    about = {"job_id": passed.job_id, "application": passed, "seq": 1, "at": passed.applied_at}
+    LineException.objects.create(**about, reason="OTHER", text=f"{MARKER} why", **place)
 
 
 def _people() -> list[Any]:

@@ -113,6 +113,13 @@ def reinstatement() -> Sent:
     return Sent(key_of(company), f"/applications/{missed.id}/reinstate", body)
 
 
+def exception() -> Sent:
+    company = factories.company().id
+    *_, last = factories.applications(factories.job(company_id=company), 3)
+    body = {"reason": "OTHER", "text": "as agreed on the telephone"}
+    return Sent(key_of(company), f"/applications/{last.id}/move-ahead", body)
+
+
 def extension() -> Sent:
     company = factories.company().id
     job = factories.job(company_id=company, acknowledge_first_seat=True)
@@ -278,6 +285,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/extend": [extension],
+    "applications/<uuid:application_id>/move-ahead": [exception],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
     "jobs/<uuid:job_id>/applications/import": [some_import],
     "uploads": [announced_upload],

@@ -72,6 +72,7 @@ urlpatterns = [
     path(f"{_FURTHER}/answer", answers.AnswerFurtherQuestion.as_view()),
     path(f"{_FURTHER}/withdraw", answers.WithdrawFurtherQuestion.as_view()),
     path("applications/<uuid:application_id>/extend", review.OfferExtension.as_view()),
+    path("applications/<uuid:application_id>/move-ahead", review.MoveAhead.as_view()),
     path("applications/<uuid:application_id>/reinstate", review.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", review.Contests.as_view()),
     path(

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -41,6 +42,7 @@ from pipeline.selectors.applications import (
     read_application,
 )
 from pipeline.selectors.emails import emails_cache_tag, read_newest_emails
+from pipeline.selectors.exceptions import read_exceptions_passing
 from pipeline.selectors.jobs import planned_seats_cache_tag, read_job, read_seat_plans
 from pipeline.selectors.review import (
     ShownContest,
@@ -54,6 +56,8 @@ from pipeline.services.jobs import rename
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge
+from pipeline.wording.english import isolated
+from pipeline.wording.exceptions import describe_overtaking
 from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
@@ -86,6 +90,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "aim": _describe_aim(job),
             "scene": PlaceScene.of(job, seen.position or 1) if card.state == "waiting" else None,
             **_read_history(seen.application),
+            "passed_by": _read_passed_by(job, application_id),
             "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
@@ -113,6 +118,24 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         ),
         jobs=[job.id],
     )
+
+
+def _read_passed_by(job: Job, application_id: UUID) -> list[dict[str, str]]:
+    """Return what is said of each exception that passed an application, with the company's text."""
+    company, zone = isolated(job.company.name), timezone.get_current_timezone()
+    return [
+        {
+            "told": describe_overtaking(
+                each.at,
+                company=company,
+                reason=each.reason,
+                people=each.people_passed,
+                zone=zone,
+            ),
+            "text": each.text,
+        }
+        for each in read_exceptions_passing(job, application_id)
+    ]
 
 
 def _read_history(application: Application | ApplicationRow) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from pipeline.models import Attachment, DecisionNote, PendingDecision
 from pipeline.notifications.companies import repeat_email
 from pipeline.pages import event_rows
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.company import consequences, decisions, further_question
+from pipeline.pages.company import consequences, decisions, exceptions, further_question
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.pages.company.forms import DecisionForm, ReinstatementForm
@@ -213,6 +213,7 @@ def _context(
             for name, column in RUNNING.items()
         },
         "may_reinstate": member.may(Action.REINSTATE) and is_reinstatement_offered(seen, job),
+        "may_move_ahead": member.may(Action.DECIDE) and exceptions.is_exception_offered(seen, job),
         "may_extend": member.may(Action.DECIDE) and _is_offer_running(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),

@@ -10,6 +10,7 @@ from pipeline.pages.company import (
     board,
     contests,
     decisions,
+    exceptions,
     extension,
     form,
     further_question,
@@ -138,6 +139,11 @@ urlpatterns = [
         "company/applications/<uuid:application_id>/extend/",
         extension.extend,
         name="extend_offer",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/move-ahead/",
+        exceptions.show,
+        name="move_ahead",
     ),
     path(
         "company/applications/<uuid:application_id>/annotate/",
