@@ -223,7 +223,7 @@ class Line:
             elif row["event"] == "REINSTATED" and self.is_ahead(now):
                 self.notes.append(f"event {seq} gave someone a former place back, ahead of you")
             elif row["event"] == "MOVED_AHEAD" and self.is_ahead(now) and not self.is_ahead(before):
-                why = f"an exception, which names its reason: {now['exception']}"
+                why = f"an exception, which names its reason: {now.get('exception')}"
                 self.notes.append(f"event {seq} moved someone from behind you to the front by {why}")
             self.people[who] = now
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
-from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold
+from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold, ReserveFold
 from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
@@ -83,6 +83,7 @@ class LogFold:
         self.unverified: set[UUID] = set()
         self.planned = PlannedSeatsFold()
         self.positions = PositionsFold()
+        self.reserve = ReserveFold()
         self.draw = DrawFold(job_id)
         self.contests = ContestsFold()
         self.accepted = AcceptedWishesFold()
@@ -154,6 +155,7 @@ class LogFold:
             raise BadRow(event.seq, "a job has at least one seat")
         wrong = self.planned.check_job_event(event, self.job.get("capacity", 0))
         wrong = wrong or self.positions.check_job_event(event, before)
+        wrong = wrong or self.reserve.check_job_event(event, is_new=before is None)
         self._check_clock(event)
         drawn = self.places.values() if event.event == EventType.DRAWN else ()
         waiting = [each.application_id for each in drawn if each.status is Status.WAITLIST]
@@ -199,6 +201,11 @@ class LogFold:
         place.status, place.outcome = after, event.outcome
         place.set_past_state(event.data)
         self._check_verification(event, place, stood)
+        seats = (self.counts[Status.ACTIVE] + self.counts[Status.PENDING_ACKNOWLEDGMENT]) - (
+            after.holds_seat
+        )
+        if wrong := self.reserve.check_place(event, place, held, seats, self.job["capacity"]):
+            raise BadRow(event.seq, wrong)
         self._check_wishes(event, place, held)
         self._check_contest(event, place)
         if wrong := self.lost_places.check(event, place, stood, misses, self.job["policy"]):

@@ -208,6 +208,9 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
         return "" if held == placed else "it places someone by lot, and changes more than that"
     if event.event in OF_ANSWERS:
         return _answers_fault(event, held, before)
+    if event.event == EventType.GROUP_NOTED:
+        by_system = event.actor_kind == ActorKind.SYSTEM
+        return "it notes a group, and changes the place" if held != before or by_system else ""
     stood = before if place.status is Status.WAITLIST else PlaceState()  # wishes end with the wait
     for name in WISHES:
         if name != "pass_next" and getattr(held, name) != getattr(stood, name):
@@ -420,6 +423,7 @@ def passed_turn_fault(
         passed_at=event.at,
         eligible_at=until,
         acknowledge_by=None,
+        reserved_seat=False,
     )
     if event.from_status == Status.WAITLIST:
         if not before.pass_next or event.actor_kind != ActorKind.SYSTEM:
@@ -479,7 +483,7 @@ class LostPlacesFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 return "it does not give back the place before the last miss"
-        if event.event in ("DEADLINE_EXTENDED", "MOVED_AHEAD", *WISHED, *OF_CONTESTS, *OF_ANSWERS):
+        if event.event in ("DEADLINE_EXTENDED", "MOVED_AHEAD", "GROUP_NOTED", *WISHED, *OF_CONTESTS, *OF_ANSWERS):
             return ""
         if event.event == EventType.PASSED:
             return self.check_pass(event, place)

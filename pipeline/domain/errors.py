@@ -19,6 +19,7 @@ _PARTICIPLES = {
     "CLOSE_OUT": "closed out",
     "DEFER": "deferred",
     "MOVE_AHEAD": "moved ahead",
+    "NOTE_GROUP": "confirmed for a group or declined",
     "VERIFY": "verified",
     "WITHDRAW": "withdrawn",
 }
@@ -362,6 +363,10 @@ class NotPassable(LineError):
 
 
 class NotExtendable(LineError):
+    message = "{why}"
+
+
+class ReserveRefused(LineError):
     message = "{why}"
 
 

@@ -555,6 +555,25 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         },
     ),
+    EventType.GROUP_NOTED: LoggedEvent(
+        words=EventWords(
+            "plain",
+            _("had a statement about the reserved seats decided"),
+            _("Statement about the reserved seats decided"),
+            _("Your statement about the reserved seats was decided"),
+        ),
+        filtered=_("Reserved seats: statement decided"),
+        webhook="It was decided whether a person can take the job’s reserved seats",
+        verbs=(
+            Verb(Move.NOTE_GROUP, {_WAIT: _WAIT}, Action.DECIDE, (errors.ReserveRefused, *_CHANGED)),
+        ),
+        sentences={
+            None: _(
+                "It was decided whether {they} can take a reserved seat. The log holds only a sealed "
+                "note of the decision."
+            )
+        },
+    ),
     EventType.QUESTION_ASKED: LoggedEvent(
         words=EventWords(
             "wait",

@@ -361,7 +361,9 @@ _READ_GAUGES = """
 WITH job AS MATERIALIZED (
     SELECT id, status, seq, active_count, pending_count, waitlist_count, head_ticket, next_due_at,
            CASE WHEN hired_count = positions_to_fill THEN 0
-                ELSE greatest(0, capacity - active_count - pending_count) END AS seats_free
+                ELSE greatest(0, least(capacity - active_count - pending_count,
+                    capacity - reserved_seats - active_count - pending_count + CASE
+                        WHEN reserved_seats > 0 THEN reserved_count ELSE 0 END)) END AS seats_free
     FROM jobs_job WHERE NOT is_test
 ), idle AS (
     SELECT sum((SELECT count(*) FROM (

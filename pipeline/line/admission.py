@@ -166,7 +166,7 @@ def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int)
 
     If the walk to the next in line is unfinished, it reaches this person in their turn.
     """
-    if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
+    if job.status is not JobStatus.OPEN or job.awaits_draw or not job.can_take_seat(application):
         return
     if job.is_walk_unfinished:
         return

@@ -82,15 +82,15 @@ _eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
 
 # The first eligible people in line, and at most `passes` among them who pass their turn and take no
 # seat; their time zones, and the first ticket that was skipped.
-READ_NEXT_IN_LINE = PreparedStatement(f"""
+_NEXT_IN_LINE = f"""
 WITH taking AS MATERIALIZED (
     SELECT {APPLICATION_COLUMNS} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND {_eligible} AND NOT pass_next
+      AND {_eligible}{{which}} AND NOT pass_next
     ORDER BY ticket, tie LIMIT %(seats)s
 ), next AS MATERIALIZED (SELECT {APPLICATION_COLUMNS} FROM taking UNION ALL (
     SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible}{{which}} AND pass_next
       AND ticket BETWEEN %(head)s AND (
           SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking)
     ORDER BY ticket, tie LIMIT %(passes)s))
@@ -100,7 +100,10 @@ SELECT {APPLICATION_COLUMNS}, {TIME_ZONE}, (
       AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
       AND ticket >= %(head)s AND ticket < (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
-""")
+"""
+READ_NEXT_IN_LINE = PreparedStatement(_NEXT_IN_LINE.format(which=""))
+# The same for people of the job's group.
+READ_NEXT_MEMBERS = PreparedStatement(_NEXT_IN_LINE.format(which=" AND is_member"))
 
 # The earliest end of a cool-down or a deferral among verified people in line. Someone can be in
 # both, so nobody may be eligible at that time; the next settlement then finds the later end.
@@ -176,10 +179,16 @@ class Database:
 
     def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
         values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket}
-        values |= {"seats": job.seats_free, "passes": passes}
+        values |= {"seats": job.unheld_seats, "passes": passes}
         rows = READ_NEXT_IN_LINE.all(**values)
         people = [(_application(row[:_WIDTH]), row[_WIDTH]) for row in rows]
         return Next(people, rows[0][-1] if rows else None)
+
+    def next_members(self, job: LockedJob, *, passes: int) -> list[tuple[Application, str]]:
+        values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket}
+        values |= {"seats": job.reserved_seats_free, "passes": passes}
+        rows = READ_NEXT_MEMBERS.all(**values)
+        return [(_application(row[:_WIDTH]), row[_WIDTH]) for row in rows]
 
     def next_held(self, job: LockedJob) -> datetime | None:
         ((at,),) = READ_NEXT_HELD.all(job=job.id, now=job.now)
@@ -261,10 +270,11 @@ class Memory:
         self.looks = 0
         self._log_of: defaultdict[UUID | None, list[LogEntry]] = defaultdict(list)
         self._applications_of: defaultdict[UUID, set[UUID]] = defaultdict(set)
-        # Sorted: the waitlist by place, those of it who pass, deadlines, and the ends of cool-downs
-        # and deferrals.
+        # Sorted: the waitlist by place, those of it who pass or are of the job's group, deadlines, and
+        # the ends of cool-downs and deferrals.
         self._waiting: list[tuple[int, int, UUID]] = []
         self._passing: list[tuple[int, int, UUID]] = []
+        self._members: list[tuple[int, int, UUID]] = []
         self._deadlines: list[tuple[datetime, UUID]] = []
         self._ends: list[tuple[datetime, UUID]] = []
 
@@ -300,6 +310,10 @@ class Memory:
             positions_to_fill=None,
             hired_count=0,
             exception_count=0,
+            reserved_seats=0,
+            reserved_for="",
+            reserved_count=0,
+            reserved_until=None,
             opens_at=None,
             closes_at=None,
             webhook_types=[],
@@ -325,9 +339,23 @@ class Memory:
         return Due(people, plans, self._next_deadline(job, job.now))
 
     def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
+        return self._next(job, self._waiting, self._passing, job.unheld_seats, passes)
+
+    def next_members(self, job: LockedJob, *, passes: int) -> list[tuple[Application, str]]:
+        passing = [place for place in self._members if self.rows[place[-1]].pass_next]
+        return self._next(job, self._members, passing, job.reserved_seats_free, passes).people
+
+    def _next(
+        self,
+        job: LockedJob,
+        waiting: list[tuple[int, int, UUID]],
+        passing_people: list[tuple[int, int, UUID]],
+        seats: int,
+        passes: int,
+    ) -> Next:
         found: list[tuple[int, int, UUID]] = []
-        skipped, seats = None, job.seats_free
-        for place in self._from_ticket(self._waiting, job.head_ticket):
+        skipped = None
+        for place in self._from_ticket(waiting, job.head_ticket):
             self.looks += 1
             row = self.rows[place[-1]]
             if not self._is_eligible(row, job.now):
@@ -337,7 +365,7 @@ class Memory:
                 if len(found) == seats:
                     break
         end = found[-1][0] if len(found) == seats else None
-        passing = self._from_ticket(self._passing, job.head_ticket)
+        passing = self._from_ticket(passing_people, job.head_ticket)
         if end is not None:
             passing = takewhile(lambda place: place[0] <= end, passing)
         eligible = (each for each in passing if self._is_eligible(self.rows[each[-1]], job.now))
@@ -440,6 +468,8 @@ class Memory:
         yield self._waiting, (row.ticket, row.tie, row.id)
         if row.pass_next:
             yield self._passing, (row.ticket, row.tie, row.id)
+        if row.is_member:
+            yield self._members, (row.ticket, row.tie, row.id)
         if row.verify_by:
             yield self._deadlines, (row.verify_by, row.id)
             return

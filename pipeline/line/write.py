@@ -68,7 +68,10 @@ committed = Signal()
 
 
 # Columns of the job's row that a change writes; the rare ones only if they change.
-RARELY_WRITTEN = ("positions_to_fill", "hired_count", "opens_at", "closes_at", "exception_count")
+RARELY_WRITTEN = (
+    *("positions_to_fill", "hired_count", "opens_at", "closes_at", "exception_count"),
+    *("reserved_seats", "reserved_for", "reserved_count", "reserved_until"),
+)
 NEVER_WRITTEN = ("id", "company_id", "last_txid", "is_test", "form_version")
 WRITTEN = [name for name in HOT if name not in (*NEVER_WRITTEN, *RARELY_WRITTEN)]
 

@@ -24,6 +24,12 @@ from pipeline.models.line import (
     RemovedLog,
     Standing,
 )
+from pipeline.models.reserved import (
+    GROUP_CODE_LENGTH,
+    GROUP_SENTENCE_LENGTH,
+    GroupClaim,
+    ReservedGroup,
+)
 from pipeline.models.review import (
     CRITERION_HELP_LENGTH,
     CRITERION_LENGTH,
@@ -102,6 +108,8 @@ __all__ = [
     "EXTERNAL_ID_LENGTH",
     "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
+    "GROUP_CODE_LENGTH",
+    "GROUP_SENTENCE_LENGTH",
     "LABEL_LENGTH",
     "METADATA_KEYS",
     "METADATA_KEY_LENGTH",
@@ -140,6 +148,7 @@ __all__ = [
     "FormVersion",
     "FurtherQuestion",
     "GivenAnswers",
+    "GroupClaim",
     "Heartbeat",
     "IdempotencyRecord",
     "ImportRefusal",
@@ -149,8 +158,8 @@ __all__ = [
     "JobForecast",
     "JobReference",
     "JobTemplate",
-    "LineException",
     "LastWhatIf",
+    "LineException",
     "NameWord",
     "NoteMention",
     "PendingDecision",
@@ -162,6 +171,7 @@ __all__ = [
     "RemovedLog",
     "RemovedObject",
     "RequestRecord",
+    "ReservedGroup",
     "ReviewNotice",
     "RotaMember",
     "SavedView",

@@ -28,6 +28,8 @@ from pipeline.domain.states import (
     PLANNED_SEATS,
     POSITIONS,
     QUESTION_ID,
+    RESERVED_SEATS,
+    RESERVED_UNTIL,
     TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
@@ -104,6 +106,8 @@ def compose(
         "loss": _loss_note(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "positions": count(event.data.get(POSITIONS, 0), "position"),
+        "reserved": count(event.data.get(RESERVED_SEATS, 0), "seat"),
+        "reserved_until": format_time(event.data.get(RESERVED_UNTIL), zone),
         "opens": format_time(event.data.get(OPENS_AT), zone),
         "closes": format_time(event.data.get(CLOSES_AT), zone),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
@@ -128,6 +132,7 @@ def compose(
 # The names in an event's data that change its sentence.
 _FACTS = (
     *(VIA_KEY, QUESTION_ID, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, FILLED_BY, POSITIONS),
+    *(RESERVED_UNTIL, RESERVED_SEATS),
     *WISHES,
 )
 

@@ -62,6 +62,7 @@ INACTIVE                ANSWER_CONTEST  INACTIVE             CONTEST_ANSWERED   
 WAITLIST                CHANGE_ANSWERS  WAITLIST             ANSWERS_CHANGED    -
 ACTIVE                  CHANGE_ANSWERS  ACTIVE               ANSWERS_CHANGED    -
 ACTIVE                  ASK_QUESTION    ACTIVE               QUESTION_ASKED     -
+WAITLIST                NOTE_GROUP      WAITLIST             GROUP_NOTED        -
 """
 ROWS = [[None if word == "-" else word for word in row.split()] for row in LEGAL.split("\n") if row]
 EXPECTED = {(status, move): tuple(rest) for status, move, *rest in ROWS}
@@ -163,9 +164,10 @@ def state_of(job_id: Any) -> tuple[Any, ...]:
     return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
 
 
-# Only a draw places anyone, and only some ends are contested: see tests/services/test_lottery.py
-# and test_contest.py.
-ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST"}
+# Only a draw places anyone, only some ends are contested, and an exception and a statement have rows
+# of their own: see tests/services/test_lottery.py, test_contest.py, test_move_ahead.py and
+# test_reserved_seats.py.
+ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST", "MOVE_AHEAD", "NOTE_GROUP"}
 LIVE_PAIRS = [pair for pair in EXPECTED if pair[0] and pair[1] not in ELSEWHERE]
 
 

@@ -58,6 +58,11 @@ def _job_agrees(job: Job | LockedJob, model: Model, passed: timedelta) -> None:
     assert (job.positions_to_fill, job.hired_count) == (model.positions, model.hired)
     assert _later(job.closes_at, passed) == model.closes_at
     assert job.exception_count == model.exceptions
+    assert (job.reserved_seats, _later(job.reserved_until, passed)) == (
+        model.reserve,
+        model.reserved_until,
+    )
+    assert job.reserved_count == sum(who.reserved for who in model.people)
     held, pending = model.held(), len(model.pending())
     assert (job.active_count, job.pending_count, job.waitlist_count) == (
         held - pending,
@@ -155,7 +160,7 @@ def _told(row: Application | ApplicationRow | PastPlace, passed: timedelta) -> t
         row.status_since,
     )
     plain = (row.status, row.ticket, row.tie, row.decay_count, row.deadline_extended)
-    passes = (row.passes_used, row.pass_next)
+    passes = (row.passes_used, row.pass_next, row.reserved_seat)
     return (*plain, *passes, *(_later(moment, passed) for moment in times))
 
 
@@ -180,6 +185,7 @@ def _expected(who: Standing) -> tuple[Any, ...]:
         who.extended,
         who.passes,
         who.pass_next,
+        who.reserved,
         *times,
     )
 

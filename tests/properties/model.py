@@ -20,6 +20,7 @@ from tests.properties.passes import pass_that_opened
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.positions import hire
 from tests.properties.quiet import after_running
+from tests.properties.reserved import can_take, end_if_due, open_free, reserved_free
 from tests.properties.standing import Standing
 from tests.properties.wishes import promote
 
@@ -50,6 +51,8 @@ class Model:
     hired: int = 0
     closes_at: datetime | None = None
     exceptions: int = 0
+    reserve: int = 0
+    reserved_until: datetime | None = None
     # How many turns one change passes, how many it has passed, and whether more are left; then the
     # seat is free until the next one, which goes on from the last pass.
     most_passes: int = 1_000
@@ -102,9 +105,12 @@ class Model:
     # One application
 
     def step(self, who: Standing, event: str, to: str, **more: Any) -> int:
-        before, held = who.status, self.free()
+        before, held, has_reserved = who.status, self.free(), reserved_free(self)
         if who in self.queue:
             self.queue.remove(who)
+        seated = ("ACTIVE", "PENDING_ACKNOWLEDGMENT")
+        if (before in seated) != (to in seated):
+            who.reserved = to in seated and who.member and bool(has_reserved)
         if event != "DEADLINE_EXTENDED":
             who.deadline, who.extended, who.since = None, False, self.now
             who.extended_by = {}
@@ -175,8 +181,8 @@ class Model:
     def fill(self, cause: int | None = None) -> None:
         if self.status != "OPEN" or self.awaits_draw or self.stopped:
             return
-        while self.free() and self.eligible():
-            who = self.eligible()[0]
+        while takers := [p for p in self.eligible() if self.free() and can_take(self, p)]:
+            who = takers[0]
             if who.pass_next and self.walked >= self.most_passes:
                 self.stopped, self.last_pass = True, pass_that_opened(self)
                 return
@@ -196,6 +202,7 @@ class Model:
             if closing:
                 self.close(effective=closing)
             else:
+                end_if_due(self)
                 change_planned(self)
                 self.fill(draw_if_due(self))
         self.opened = []
@@ -240,8 +247,8 @@ class Model:
         self.people.append(who)
         if not verified:
             who.verify_by = self.now + timedelta(hours=24)
-        no_seat = not verified or self.awaits_draw or not self.free()
-        if no_seat or self.eligible() or who.eligible_at:
+        no_seat = not verified or self.awaits_draw or not open_free(self)
+        if no_seat or any(can_take(self, p) for p in self.eligible()) or who.eligible_at:
             self.step(who, "APPLIED", "WAITLIST")
         elif not self.policy["acknowledge_first_seat"]:
             self.step(who, "APPLIED", "ACTIVE")

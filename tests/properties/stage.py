@@ -20,7 +20,7 @@ from pipeline.line.moves import make_job_move
 from pipeline.line.sources import Memory
 from pipeline.line.write import write
 from pipeline.models import Application, ApplicationRow, PlannedSeats
-from pipeline.services import exceptions, jobs, joining, leaving, settling, turns
+from pipeline.services import exceptions, jobs, joining, leaving, reserved, settling, turns
 
 
 class Stage:
@@ -50,10 +50,11 @@ class Stage:
         with ExitStack() as patches:
             for module in (lock, joining, settling):
                 patches.enter_context(patch.object(module, "transaction", _Transactions))
-            for module in (turns, leaving, joining, exceptions):
+            for module in (turns, leaving, joining, exceptions, reserved):
                 patches.enter_context(patch.object(module, "lock_job_of", self.lock_job_of))
             for module, names in (
                 (jobs, ["lock_job"]),
+                (reserved, ["lock_job"]),
                 (settling, ["lock_job", "lock_due_job"]),
                 (joining, ["lock_job_for", "read_people"]),
             ):
@@ -63,6 +64,7 @@ class Stage:
                 (turns, ["Event"]),
                 (leaving, ["Contest", "security"]),
                 (exceptions, ["LineException", "security"]),
+                (reserved, ["GroupClaim", "ReservedGroup", "security"]),
                 (jobs, ["JobPosting", "record_change", "security"]),
             ):
                 for name in names:

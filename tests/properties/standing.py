@@ -44,3 +44,6 @@ class Standing:
     contested: int | None = None
     asks: bool = False
     passed_by_exception: int = 0
+    claim: bool | None = None
+    member: bool = False
+    reserved: bool = False

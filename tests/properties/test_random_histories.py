@@ -47,6 +47,7 @@ from tests.properties.exception_rules import ExceptionRules
 from tests.properties.pass_rules import PassRules
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.position_rules import PositionRules
+from tests.properties.reserved_rules import ReservedRules
 from tests.properties.standing import Standing
 from tests.properties.wishes import SERVICES, moments, names, wish
 from tests.support import factories
@@ -74,7 +75,14 @@ rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(ContestRules, ExceptionRules, PassRules, PositionRules, RuleBasedStateMachine):
+class History(
+    ContestRules,
+    ExceptionRules,
+    PassRules,
+    PositionRules,
+    ReservedRules,
+    RuleBasedStateMachine,
+):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0
