@@ -19,6 +19,7 @@ MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 ZONE_LENGTH = 64
+RESERVED_SENTENCE_LENGTH, RESERVED_CODE_LENGTH = 300, 60
 UNDO_SECONDS = (10, 3_600)  # the shortest and the longest time to undo a decision
 
 
@@ -251,7 +252,7 @@ class LineCounters:
     def seats_free(self) -> int:
         """Number of free seats that anyone can take.
 
-        0 while a lowered capacity drains, and once the job is filled. Reserved ones are not counted.
+        0 while a lowered capacity drains, and once the job is filled. Reserved ones do not count.
         """
         free = self.unheld_seats
         if not self.reserved_seats:
@@ -411,7 +412,8 @@ class Job(LineCounters, models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    reserved_count__gte=0, reserved_count__lte=F("active_count") + F("pending_count")
+                    reserved_count__gte=0,
+                    reserved_count__lte=F("active_count") + F("pending_count"),
                 ),
                 name="job_reserved_among_seated",
             ),
@@ -448,6 +450,14 @@ class JobPosting(models.Model):
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
     review_target_seconds = models.IntegerField(null=True)
+    # What the company says of the group that seats are reserved for, and the code by which people
+    # show that they belong to it. Only its members see the code.
+    reserved_sentence = models.CharField(
+        max_length=RESERVED_SENTENCE_LENGTH, blank=True, default="", db_default=""
+    )
+    reserved_code = models.CharField(
+        max_length=RESERVED_CODE_LENGTH, blank=True, default="", db_default=""
+    )
     version = models.IntegerField(default=1)
     updated_at = models.DateTimeField()
 

@@ -198,6 +198,8 @@ class Line:
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.lost: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
+        # Who holds a reserved seat.
+        self.reserved: set[str] = set()
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
         self.seed, self.hash = "", "00" * 32
         self.to_place: list[str] = []
@@ -222,9 +224,11 @@ class Line:
                 self.check_promotion(row, before)
             elif row["event"] == "REINSTATED" and self.is_ahead(now):
                 self.notes.append(f"event {seq} gave someone a former place back, ahead of you")
-            elif row["event"] == "MOVED_AHEAD" and self.is_ahead(now) and not self.is_ahead(before):
+            elif row["event"] == "MOVED_AHEAD" and self.is_ahead(now) > self.is_ahead(before):
                 why = f"an exception, which names its reason: {now.get('exception')}"
-                self.notes.append(f"event {seq} moved someone from behind you to the front by {why}")
+                self.notes.append(
+                    f"event {seq} moved someone from behind you to the front by {why}"
+                )
             self.people[who] = now
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
@@ -260,7 +264,8 @@ class Line:
     def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Check that everyone joins at the end, and keeps their place until they lose it."""
         who, event = row["application"], row["event"]
-        for check in (self.false_draws, self.false_places, self.false_turns):
+        checks = (self.false_draws, self.false_places, self.false_turns)
+        for check in (*checks, self.false_exceptions, self.false_reserve):
             self.problems += [f"event {row['seq']} {wrong}" for wrong in check(row, before, now)]
         if now["status"] not in SEATED and event in ("DECAYED", "LAPSED"):
             self.lost[who] = self.offered.get(who)
@@ -287,8 +292,6 @@ class Line:
             yield "changed the misses, a cool-down, or a date until which no seat is wanted"
         elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
-        elif event == "MOVED_AHEAD":
-            yield from self.false_exceptions(row, before, now)
         stays = ("REINSTATED", "PASSED", "MOVED_AHEAD", *KEPT)
         joins = now["status"] == WAITING and event not in stays
         if joins and (new is None or new[0] < self.next_ticket):
@@ -296,6 +299,8 @@ class Line:
 
     def false_exceptions(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
         """Say what no rule allows about a person who is moved to the front."""
+        if row["event"] != "MOVED_AHEAD":
+            return
         others = [
             each
             for who, each in self.people.items()
@@ -351,6 +356,26 @@ class Line:
             if event == "APPLIED" and row["at"] >= self.draw_at:
                 yield "let someone into the draw after entries had closed"
 
+    def false_reserve(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about the reserved seats."""
+        who, seats = row["application"], self.job.get("reserved_seats", 0)
+        held, holds = before.get("status") in SEATED, now["status"] in SEATED
+        if held and holds:
+            if bool(before.get("reserved")) != bool(now.get("reserved")):
+                yield "made a seat that someone holds a reserved one, or not any more"
+            return
+        self.reserved.discard(who)
+        others = sum(
+            each["status"] in SEATED and name not in self.reserved and name != who
+            for name, each in self.people.items()
+        )
+        if holds and now.get("reserved"):
+            self.reserved.add(who)
+            if len(self.reserved) > seats:
+                yield "gave more seats as reserved ones than there are"
+        elif holds and seats and others >= max(0, self.job["capacity"] - seats):
+            yield "gave a reserved seat to someone outside the group"
+
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Name each event that changed my place in the order."""
         seq, old, new = row["seq"], key_of(before), key_of(now)
@@ -382,6 +407,8 @@ class Line:
             reason = "your address was not verified yet"
         elif (me.get("eligible_at") or "") > row["at"]:
             reason = f"your cool-down after event {self.missed} had not ended"
+        elif row["data"].get("reserved") and self.job.get("reserved_seats"):
+            reason = f"the seat is reserved for people of a group: {self.job['reserved_for']}"
         elif (me.get("not_before") or "") > row["at"]:
             until = me["not_before"]
             reason = f"in event {self.deferred} you asked to be offered no seat until {until}"

@@ -42,4 +42,14 @@ class Migration(migrations.Migration):
             model_name='job',
             constraint=models.CheckConstraint(condition=models.Q(('reserved_count__gte', 0), ('reserved_count__lte', expressions.CombinedExpression(models.F('active_count'), '+', models.F('pending_count')))), name='job_reserved_among_seated'),
         ),
+        migrations.AddField(
+            model_name='jobposting',
+            name='reserved_code',
+            field=models.CharField(blank=True, db_default='', default='', max_length=60),
+        ),
+        migrations.AddField(
+            model_name='jobposting',
+            name='reserved_sentence',
+            field=models.CharField(blank=True, db_default='', default='', max_length=300),
+        ),
     ]

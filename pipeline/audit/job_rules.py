@@ -87,10 +87,9 @@ class DrawFold:
             return "it comes before everyone has been placed by the draw"
         if self.draw_at is None or self.drawn_at is not None:
             return ""
-        if event.to_status is not None and Status(event.to_status).holds_seat:
-            return "it gives a seat before the draw"
-        if event.event == EventType.MOVED_AHEAD:
-            return "it moves a person ahead before the draw"
+        seats = event.to_status is not None and Status(event.to_status).holds_seat
+        if seats or event.event == EventType.MOVED_AHEAD:
+            return "it gives a seat, or moves a person ahead, before the draw"
         if event.event == EventType.APPLIED and event.at >= self.draw_at:
             return "it lets someone into the draw after entries had closed"
         return ""
@@ -260,7 +259,7 @@ class ReserveFold:
         self.digests: dict[UUID, str] = {}
 
     def check_job_event(self, event: Event, *, is_new: bool) -> str:
-        """Check that only a company reserves seats, and that the system ends that when announced."""
+        """Check that only a company reserves seats, and the system ends that when announced."""
         before = self.seats, self.group, self.until
         self.seats = event.data.get(RESERVED_SEATS, 0)
         self.group = event.data.get(RESERVED_FOR, "")

@@ -201,11 +201,6 @@ class LogFold:
         place.status, place.outcome = after, event.outcome
         place.set_past_state(event.data)
         self._check_verification(event, place, stood)
-        seats = (self.counts[Status.ACTIVE] + self.counts[Status.PENDING_ACKNOWLEDGMENT]) - (
-            after.holds_seat
-        )
-        if wrong := self.reserve.check_place(event, place, held, seats, self.job["capacity"]):
-            raise BadRow(event.seq, wrong)
         self._check_wishes(event, place, held)
         self._check_contest(event, place)
         if wrong := self.lost_places.check(event, place, stood, misses, self.job["policy"]):
@@ -238,7 +233,14 @@ class LogFold:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
 
     def _check_wishes(self, event: Event, place: PastPlace, before: PlaceState) -> None:
-        wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
+        seated = (Status.ACTIVE, Status.PENDING_ACKNOWLEDGMENT)
+        others = sum(self.counts[each] for each in seated) - place.status.holds_seat
+        wrong = self.reserve.check_place(event, place, before, others, self.job["capacity"])
+        wrong = (
+            wrong
+            or wish_fault(event, place, before)
+            or self.accepted.promotion_fault(event, before)
+        )
         wrong = wrong or pass_fault(event, place, before, self.job["policy"])
         wrong = wrong or self.exceptions.fault(event, place, before, self.places.values())
         if wrong := wrong or self.extensions.fault(event, place, before):

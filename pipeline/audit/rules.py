@@ -206,11 +206,8 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     if event.event == EventType.PLACED:
         placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
-    if event.event in OF_ANSWERS:
+    if event.event in (*OF_ANSWERS, EventType.GROUP_NOTED):
         return _answers_fault(event, held, before)
-    if event.event == EventType.GROUP_NOTED:
-        by_system = event.actor_kind == ActorKind.SYSTEM
-        return "it notes a group, and changes the place" if held != before or by_system else ""
     stood = before if place.status is Status.WAITLIST else PlaceState()  # wishes end with the wait
     for name in WISHES:
         if name != "pass_next" and getattr(held, name) != getattr(stood, name):
@@ -222,6 +219,9 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
 
 def _answers_fault(event: Event, held: PlaceState, before: PlaceState) -> str:
     asks = event.event == EventType.QUESTION_ASKED
+    if event.event == EventType.GROUP_NOTED:
+        by_system = event.actor_kind == ActorKind.SYSTEM
+        return "it notes a group, and changes the place" if held != before or by_system else ""
     if event.actor_kind != (ActorKind.COMPANY if asks else ActorKind.APPLICANT):
         return "only the company asks, and only the person answers"
     return "" if held == before else "it concerns answers, and changes the place"
@@ -483,7 +483,14 @@ class LostPlacesFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 return "it does not give back the place before the last miss"
-        if event.event in ("DEADLINE_EXTENDED", "MOVED_AHEAD", "GROUP_NOTED", *WISHED, *OF_CONTESTS, *OF_ANSWERS):
+        if event.event in (
+            "DEADLINE_EXTENDED",
+            "MOVED_AHEAD",
+            "GROUP_NOTED",
+            *WISHED,
+            *OF_CONTESTS,
+            *OF_ANSWERS,
+        ):
             return ""
         if event.event == EventType.PASSED:
             return self.check_pass(event, place)

@@ -96,9 +96,7 @@ def read_live_rows(job: Job, applications: dict[UUID, Application]) -> LiveRows:
     contests = Contest.objects.filter(job_id=job.id).defer("text")
     exceptions = LineException.objects.filter(job_id=job.id).defer("text")
     claims = GroupClaim.objects.filter(job_id=job.id)
-    return LiveRows(
-        job, applications, list(plans), list(contests), list(exceptions), list(claims)
-    )
+    return LiveRows(job, applications, list(plans), list(contests), list(exceptions), list(claims))
 
 
 def read_applications(job_id: UUID, ids: Iterable[UUID], into: dict[UUID, Application]) -> None:
@@ -214,7 +212,7 @@ def _reconcile_claims(digests: dict[UUID, str], live: LiveRows) -> Iterator[str]
             confirmed.add(claim.application_id)
     members = {row.id for row in live.applications.values() if row.is_member}
     for application_id in sorted(members ^ confirmed):
-        yield f"application {application_id}: counts as one of the group, or not, unlike its statement"
+        yield f"application {application_id}: is_member is not what its statement says"
 
 
 def _reconcile_planned_seats(fold: LogFold, plans: list[PlannedSeats]) -> Iterator[str]:

@@ -46,8 +46,8 @@ FILLED_BY = "filled_by_seq"
 # their number and digest. That of the further question that was asked or answered.
 ANSWERS, QUESTION_ID = "answers", "question_id"
 # The names in the data of a job's events of its number of reserved seats, of the group that they
-# are for, and of the time at which they fall to the line; left out if there are none. The name in an
-# event's data of the salted digest of what was decided about a person and that group.
+# are for, and of the time at which they fall to the line; left out if there are none. The name in
+# an event's data of the salted digest of what was decided about a person and that group.
 RESERVED_SEATS, RESERVED_FOR, RESERVED_UNTIL = "reserved_seats", "reserved_for", "reserved_until"
 CLAIM_DIGEST = "claim_digest"
 # The names in the data of an exception of its reason, of the number of people passed, and of the

@@ -565,12 +565,14 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         filtered=_("Reserved seats: statement decided"),
         webhook="It was decided whether a person can take the job’s reserved seats",
         verbs=(
-            Verb(Move.NOTE_GROUP, {_WAIT: _WAIT}, Action.DECIDE, (errors.ReserveRefused, *_CHANGED)),
+            Verb(
+                Move.NOTE_GROUP, {_WAIT: _WAIT}, Action.DECIDE, (errors.ReserveRefused, *_CHANGED)
+            ),
         ),
         sentences={
             None: _(
-                "It was decided whether {they} can take a reserved seat. The log holds only a sealed "
-                "note of the decision."
+                "It was decided whether {they} can take a reserved seat. The log holds only a "
+                "sealed note of the decision."
             )
         },
     ),

@@ -277,6 +277,7 @@ class PublicCounts:
     exceptions_by_reason: Mapping[str, int | None]
     contests: ContestCounts
     seats_changed: int
+    reserve_changed: int
     rules_changed: int
 
 
@@ -341,6 +342,7 @@ def read_public_facts(job: Job) -> PublicCounts:
             shown_fact(open_contests.filter(answer_by__lte=now).count()),
         ),
         seats_changed=public_total("CAPACITY_CHANGED"),
+        reserve_changed=public_total("RESERVE_CHANGED"),
         rules_changed=public_total("POLICY_CHANGED"),
     )
     caches["local"].set(key, known, KEPT_SECONDS)

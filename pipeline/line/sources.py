@@ -270,8 +270,8 @@ class Memory:
         self.looks = 0
         self._log_of: defaultdict[UUID | None, list[LogEntry]] = defaultdict(list)
         self._applications_of: defaultdict[UUID, set[UUID]] = defaultdict(set)
-        # Sorted: the waitlist by place, those of it who pass or are of the job's group, deadlines, and
-        # the ends of cool-downs and deferrals.
+        # Sorted: the waitlist by place, those of it who pass or are of the job's group, deadlines,
+        # and the ends of cool-downs and deferrals.
         self._waiting: list[tuple[int, int, UUID]] = []
         self._passing: list[tuple[int, int, UUID]] = []
         self._members: list[tuple[int, int, UUID]] = []

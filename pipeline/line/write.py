@@ -172,9 +172,7 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    statements = [
-        build_statement(*parts, with_tasks=bool(tasks), with_rare=job.has_rare_changes)
-    ]
+    statements = [build_statement(*parts, with_tasks=bool(tasks), with_rare=job.has_rare_changes)]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         statements.append(NOTIFY_DUE)

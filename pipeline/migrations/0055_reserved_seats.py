@@ -23,14 +23,6 @@ class Migration(migrations.Migration):
                 ('decided_at', models.DateTimeField(null=True)),
             ],
         ),
-        migrations.CreateModel(
-            name='ReservedGroup',
-            fields=[
-                ('job', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='group', serialize=False, to='jobs.job')),
-                ('sentence', models.CharField(blank=True, default='', max_length=300)),
-                ('code', models.CharField(blank=True, default='', max_length=60)),
-            ],
-        ),
         migrations.AddField(
             model_name='application',
             name='is_member',

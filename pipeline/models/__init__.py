@@ -24,12 +24,7 @@ from pipeline.models.line import (
     RemovedLog,
     Standing,
 )
-from pipeline.models.reserved import (
-    GROUP_CODE_LENGTH,
-    GROUP_SENTENCE_LENGTH,
-    GroupClaim,
-    ReservedGroup,
-)
+from pipeline.models.reserved import GroupClaim
 from pipeline.models.review import (
     CRITERION_HELP_LENGTH,
     CRITERION_LENGTH,
@@ -65,9 +60,9 @@ from pipeline.models.review import (
     Score,
 )
 from pipeline.models.upkeep import (
-    OVERTAKEN,
     BY_LOT,
     MOST_TIMES,
+    OVERTAKEN,
     TEMPLATE_NAME_LENGTH,
     ZONE_LENGTH,
     Email,
@@ -108,14 +103,13 @@ __all__ = [
     "EXTERNAL_ID_LENGTH",
     "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
-    "GROUP_CODE_LENGTH",
-    "GROUP_SENTENCE_LENGTH",
     "LABEL_LENGTH",
     "METADATA_KEYS",
     "METADATA_KEY_LENGTH",
     "METADATA_VALUE_LENGTH",
     "MOST_TIMES",
     "NOTE_LENGTH",
+    "OVERTAKEN",
     "SCORE_TEXT_LENGTH",
     "TAG_LENGTH",
     "TEMPLATE_NAME_LENGTH",
@@ -171,7 +165,6 @@ __all__ = [
     "RemovedLog",
     "RemovedObject",
     "RequestRecord",
-    "ReservedGroup",
     "ReviewNotice",
     "RotaMember",
     "SavedView",

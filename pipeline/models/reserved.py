@@ -1,4 +1,4 @@
-"""Models of a job's reserved seats: whom they are for, and who says that they belong to them."""
+"""Model of the people who say that a job's reserved seats are for them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,6 @@ from django.db import models
 from jobs.models import Job
 from pipeline.domain.states import ClaimState
 from pipeline.models.line import Application
-
-GROUP_SENTENCE_LENGTH, GROUP_CODE_LENGTH = 300, 60
-
-
-class ReservedGroup(models.Model):
-    """Public words about the group that a job's seats are reserved for, and its code.
-
-    How many seats there are, for which kind of group and until when is in the job's row and in the
-    log. Who enters the code is confirmed at once; without one, only the company confirms.
-    """
-
-    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="group")
-    sentence = models.CharField(max_length=GROUP_SENTENCE_LENGTH, blank=True, default="")
-    code = models.CharField(max_length=GROUP_CODE_LENGTH, blank=True, default="")
-
-    def __str__(self) -> str:
-        return str(self.job_id)
 
 
 class GroupClaim(models.Model):

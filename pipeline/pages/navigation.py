@@ -190,7 +190,7 @@ JOBS = Place(
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
     " add_question edit_question ask_question job_review attachment decisions extend_offer"
-    " move_ahead",
+    " move_ahead reserved_seats",
     key="j",
 )
 MAIN = (

@@ -37,6 +37,7 @@ from pipeline.models import (
     ChangeKind,
     Contest,
     DecisionNote,
+    GroupClaim,
     ImportRefusal,
     ImportRun,
     LineException,
@@ -303,6 +304,8 @@ def _remove_traces(person: Applicant) -> bool:
     DecisionNote.objects.filter(application__applicant=person).delete()
     Contest.objects.filter(application__applicant=person).delete()
     LineException.objects.filter(application__applicant=person).update(text="")
+    GroupClaim.objects.filter(application__applicant=person).delete()
+    theirs.filter(is_member=True).update(is_member=False)
     about_them = PendingDecision.objects.filter(items__application__applicant=person)
     about_them.exclude(note="").update(note="")  # on others, too: it may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()

@@ -14,7 +14,7 @@ from applicants.models import Applicant, ApplicantToken
 from pipeline.attachments.reads import read_files_of_person
 from pipeline.domain.place import PUBLISHED
 from pipeline.form import answers
-from pipeline.models import Application, Attachment, Email, Event, RemovedLog
+from pipeline.models import Application, Attachment, Email, Event, GroupClaim, RemovedLog
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
 from pipeline.wording import sentences
@@ -60,6 +60,20 @@ def collect(applicant: Applicant) -> dict[str, Any]:
             ),
             "last_code": codes.find_latest(applicant.email),
         },
+    }
+
+
+def _describe_claim(row: Application) -> dict[str, Any] | None:
+    """Return what the person has stated about the group of the job's reserved seats."""
+    claim: GroupClaim | None = getattr(row, "claim", None)
+    if claim is None:
+        return None
+    return {
+        "group": claim.kind,
+        "state": claim.state,
+        "stated_at": claim.stated_at,
+        "decided_at": claim.decided_at,
+        "salt_of_the_digest_in_the_log": bytes(claim.salt).hex(),
     }
 
 
@@ -117,6 +131,7 @@ def _collect_applications(
     emails = _collect_emails(theirs)
     rows = list(
         theirs.select_related("job__posting", "job__company")
+        .select_related("claim")
         .prefetch_related("exceptions")
         .order_by("id")
     )
@@ -146,6 +161,7 @@ def _collect_applications(
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),
+            "reserved_seats": _describe_claim(row),
             "exceptions": [
                 {"seq": each.seq, "at": each.at, "reason": each.reason, "text": each.text}
                 for each in row.exceptions.all()

@@ -77,6 +77,10 @@ contests AS (DELETE FROM pipeline_contest WHERE application_id = ANY(%(ids)s)),
 exceptions AS (
     UPDATE pipeline_lineexception SET text = '' WHERE application_id = ANY(%(ids)s)
 ),
+claims AS (DELETE FROM pipeline_groupclaim WHERE application_id = ANY(%(ids)s)),
+members AS (
+    UPDATE pipeline_application SET is_member = false WHERE id = ANY(%(ids)s) AND is_member
+),
 texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
 SELECT count(*) FROM files

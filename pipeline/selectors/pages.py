@@ -39,8 +39,8 @@ def _encode_cursor_parts(parts: list[int | str]) -> str:
 def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values in a cursor, or None if they are not of the given kinds, in order.
 
-    A kind is int (at most LARGEST, on either side of 0), str (without NUL), UUID (as this product writes it) or datetime
-    (with an offset; returned in UTC).
+    A kind is int (at most LARGEST, on either side of 0), str (without NUL), UUID (as this product
+    writes it) or datetime (with an offset; returned in UTC).
     """
     try:
         parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))

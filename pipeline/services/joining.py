@@ -56,6 +56,7 @@ from pipeline.models import (
 )
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.changes import record_application_changes
+from pipeline.services.reserved import claim_when_applying
 from tasks.advisory_locks import EXTERNAL_IDS
 
 logger = logging.getLogger(__name__)
@@ -180,6 +181,7 @@ class Request:
     application_id: UUID | None
     reference: Mapping[str, Any] | None
     filled: Filled | None
+    group_code: str | None = None  # says that they belong to the job's group; empty without a code
     came_at: datetime | None = None  # at first, if it was refused because the site was full
 
 
@@ -194,6 +196,7 @@ def apply(
     application_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
     filled: Filled | None = None,
+    group_code: str | None = None,
 ) -> Application:
     """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
@@ -212,15 +215,19 @@ def apply(
     `reference`: the company's own `external_id` and `metadata` for the application.
 
     `filled`: the answers to the job's form (`pipeline.form.answers.fill`); a company can submit
-    people without any. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied,
-    AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the request came first
-    before the job took applications: it loses that place.
+    people without any. `group_code`: the person says that they belong to the group that the job
+    reserves seats for, and enters its code, or none. Raises JobNotFound, ApplicantNotFound,
+    JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided, ExternalIdTaken, FormChanged, and
+    CameBeforeOpening if the request came first before the job took applications: it loses that
+    place.
     """
     arrival, came_at = current_arrival(job_id), None
     if arrival and arrival.has_place:
         came_at = datetime.fromtimestamp(arrival.came_at / 1e9, UTC)
     who = applicant_id or email
-    request = Request(who, name, actor, verified, application_id, reference, filled, came_at)
+    request = Request(
+        who, name, actor, verified, application_id, reference, filled, group_code, came_at
+    )
     try:
         return _turns.take_turn(job_id, request)
     except CameBeforeOpening:
@@ -312,6 +319,9 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     if given:
         keep(job, given)
     job.attach(application)
+    claims = request.group_code is not None and job.reserved_seats
+    if request.group_code is not None and claims and application.status == Status.WAITLIST:
+        claim_when_applying(job, application, request.group_code, actor=request.actor)
     unverified = None if application.is_verified else application.id
     person.history = replace(person.history, live=application.id, unverified=unverified)
     return application
@@ -362,6 +372,7 @@ def apply_unverified(
     requester: Requester,
     application_id: UUID | None = None,
     filled: Filled | None = None,
+    group_code: str | None = None,
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
@@ -382,6 +393,7 @@ def apply_unverified(
             verified=False,
             application_id=application_id,
             filled=filled,
+            group_code=group_code,
         )
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
@@ -395,6 +407,7 @@ def apply_unverified(
             requester=requester,
             application_id=application_id,
             filled=filled,
+            group_code=group_code,
         )
         return
     codes.send(

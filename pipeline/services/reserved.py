@@ -5,13 +5,14 @@ from __future__ import annotations
 import hmac
 import logging
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from jobs.models import JobStatus
+from jobs.models import JobPosting, JobStatus
 from pipeline.domain.errors import IllegalJobMove, IllegalMove, ReserveRefused
 from pipeline.domain.states import (
     CLAIM_DIGEST,
@@ -28,11 +29,16 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
-from pipeline.models import Application, GroupClaim, ReservedGroup
+from pipeline.models import Application, GroupClaim
 from pipeline.models.reserved import claim_digest
-from pipeline.services.jobs import LONGEST_AHEAD
+from pipeline.web.rate_limit import Rate
 
 security = logging.getLogger("security")
+
+# How far ahead the end of reserved seats can be.
+LONGEST_AHEAD = timedelta(days=730)
+# How often a person can enter a code for one application: it must not be guessed.
+CODES = Rate(10, 86_400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +74,9 @@ def reserve_seats(*, job_id: UUID, reserve: Reserve, actor: Actor) -> None:
         if job.reserved_until and job.status is not JobStatus.DRAFT:
             job.note_due(job.reserved_until)
         fill_seats(job, cause_seq=entry.seq)
-    words = {"sentence": reserve.sentence, "code": reserve.code}
+    words = {"reserved_sentence": reserve.sentence, "reserved_code": reserve.code}
     if seats:
-        ReservedGroup.objects.update_or_create(job_id=job.id, defaults=words)
+        JobPosting.objects.filter(job_id=job.id).update(**words)
     write(job, commit=True)
 
 
@@ -95,15 +101,8 @@ def _check(job: LockedJob, reserve: Reserve) -> None:
 # Statements of applicants, and decisions about them.
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Statement of a person that they belong to the job's group, with the code if they have it."""
-
-    code: str = ""
-
-
 @line_transaction
-def state_claim(*, application_id: UUID, claim: Claim, actor: Actor) -> GroupClaim:
+def state_claim(*, application_id: UUID, code: str, actor: Actor) -> GroupClaim:
     """Note that a person on the waitlist says that they belong to the job's group.
 
     The right code confirms it at once, and a free reserved seat is offered before this returns.
@@ -115,13 +114,13 @@ def state_claim(*, application_id: UUID, claim: Claim, actor: Actor) -> GroupCla
     settle_due(job)
     application = job.application(application_id)
     _check_waiting(job, application)
-    kept = note_claim(job, application, claim, actor=actor)
+    kept = note_claim(job, application, code, actor=actor)
     write(job, commit=True)
     return kept
 
 
 def note_claim(
-    job: LockedJob, application: Application, claim: Claim, *, actor: Actor
+    job: LockedJob, application: Application, entered: str, *, actor: Actor
 ) -> GroupClaim:
     """Keep a statement in a locked, settled line. Does not write the line. As `state_claim`."""
     if not job.reserved_seats:
@@ -138,11 +137,22 @@ def note_claim(
     )
     if kept.state == ClaimState.DECLINED:
         raise ReserveRefused(why=_("The company has declined this. Ask the company."))
-    code = ReservedGroup.objects.values_list("code", flat=True).get(job_id=job.id)
-    is_right = code and hmac.compare_digest(code.encode(), claim.code.encode())
+    code = JobPosting.objects.values_list("reserved_code", flat=True).get(job_id=job.id)
+    is_right = code and hmac.compare_digest(code.encode(), entered.encode())
     if kept.state == ClaimState.STATED and is_right:
         _decide(job, application, kept, ClaimState.CONFIRMED, actor)
     return kept
+
+
+def claim_when_applying(
+    job: LockedJob, application: Application, entered: str, *, actor: Actor
+) -> None:
+    """Keep the statement of a person who has just joined the line.
+
+    One that is refused changes nothing else: the person is in line all the same.
+    """
+    with suppress(ReserveRefused):
+        note_claim(job, application, entered, actor=actor)
 
 
 @line_transaction

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from pipeline.domain.states import ExceptionReason

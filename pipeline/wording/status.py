@@ -9,7 +9,9 @@ from enum import StrEnum
 from math import ceil, floor
 from typing import Protocol
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pipeline.domain.states import EventType
 from pipeline.wording.english import capitalized, format_count, format_number, people, plural
@@ -334,15 +336,19 @@ class _SeatCounts(Protocol):
 
     @property
     def seats_free(self) -> int: ...
+    @property
+    def reserved_seats_free(self) -> int: ...
 
 
 def describe_seats(job: _SeatCounts) -> str:
     """Say how many seats of a job are used for what: 3 in review, 1 offered, 2 free."""
-    free = 0 if job.status == "CLOSED" else job.seats_free
+    is_closed = job.status == "CLOSED"
+    free, reserved = (0, 0) if is_closed else (job.seats_free, job.reserved_seats_free)
     counts = [
         (_("%(number)s in review"), job.active_count),
         (_("%(number)s offered"), job.pending_count),
         (_("%(number)s free"), free),
+        (_("%(number)s reserved and free"), reserved),
     ]
     used = [words % {"number": f"{number:,}"} for words, number in counts if number]
     return ", ".join(used) or _("nobody in review")
@@ -465,8 +471,9 @@ class PlaceChange:
 
 def explain_moved_position(change: PlaceChange) -> str:
     """Explain the last change of a person's place in line."""
-    if change.own:
-        return _OWN_CHANGES.get(change.event, "")  # an offer: they wait no longer
+    known = _OWN_CHANGES if change.own else _CHANGES_BY_ONE
+    if change.own or change.event in known:
+        return str(known.get(change.event, ""))  # nothing for an offer: they wait no longer
     who = "Someone"
     if change.people > 1:
         who = capitalized(format_count(change.people, "person", "people"))
@@ -487,10 +494,6 @@ def explain_moved_position(change: PlaceChange) -> str:
                 f"{who} {are} ahead of you again: the company cancelled a miss or a decision."
                 f" You moved back by {by}."
             )
-        case EventType.MOVED_AHEAD:
-            were = plural(change.people, "was", "were")
-            moved = f"{who} behind you {were} moved ahead by an exception."
-            return _("%(moved)s You moved back by %(by)s.") % {"moved": moved, "by": by}
         case EventType.PASSED:
             are = plural(change.people, "is", "are")
             return f"{who} who passed a turn {are} ahead of you again. You moved back by {by}."
@@ -503,12 +506,17 @@ def explain_moved_position(change: PlaceChange) -> str:
     return f"{who} ahead of you left the line, so you moved up by {by}."
 
 
-_OWN_CHANGES = {
+_CHANGES_BY_ONE: dict[EventType, str | Promise] = {
+    EventType.MOVED_AHEAD: gettext_lazy(
+        "Someone behind you was moved ahead by an exception. You moved back by one."
+    ),
+}
+_OWN_CHANGES: dict[EventType, str | Promise] = {
     EventType.APPLIED: "You joined the line.",
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
     EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
     EventType.PASSED: "You passed a turn, and kept your place.",
     EventType.REINSTATED: "The company gave you back the place you had before.",
-    EventType.MOVED_AHEAD: "The company moved you to the front by an exception.",
+    EventType.MOVED_AHEAD: gettext_lazy("The company moved you to the front by an exception."),
 }

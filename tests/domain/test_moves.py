@@ -164,8 +164,8 @@ def state_of(job_id: Any) -> tuple[Any, ...]:
     return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
 
 
-# Only a draw places anyone, only some ends are contested, and an exception and a statement have rows
-# of their own: see tests/services/test_lottery.py, test_contest.py, test_move_ahead.py and
+# Only a draw places anyone, only some ends are contested, and an exception and a statement have
+# rows of their own: see tests/services/test_lottery.py, test_contest.py, test_move_ahead.py and
 # test_reserved_seats.py.
 ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST", "MOVE_AHEAD", "NOTE_GROUP"}
 LIVE_PAIRS = [pair for pair in EXPECTED if pair[0] and pair[1] not in ELSEWHERE]

@@ -1,4 +1,4 @@
-"""Everyone whom an exception passes is told of it: by one email, and on the page, whatever follows."""
+"""Everyone whom an exception passes is told: by one email, and on the page, whatever follows."""
 
 from __future__ import annotations
 

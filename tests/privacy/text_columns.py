@@ -33,9 +33,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
-    "pipeline_lineexception.text": Personal(
-        "applicant", "applications.exceptions", "erased"
-    ),
+    "pipeline_lineexception.text": Personal("applicant", "applications.exceptions", "erased"),
     "pipeline_applicationreference.external_id": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),

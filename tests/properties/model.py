@@ -20,7 +20,13 @@ from tests.properties.passes import pass_that_opened
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.positions import hire
 from tests.properties.quiet import after_running
-from tests.properties.reserved import can_take, end_if_due, open_free, reserved_free
+from tests.properties.reserved import (
+    can_take,
+    end_if_due,
+    open_free,
+    reserved_free,
+    take_or_leave,
+)
 from tests.properties.standing import Standing
 from tests.properties.wishes import promote
 
@@ -108,9 +114,7 @@ class Model:
         before, held, has_reserved = who.status, self.free(), reserved_free(self)
         if who in self.queue:
             self.queue.remove(who)
-        seated = ("ACTIVE", "PENDING_ACKNOWLEDGMENT")
-        if (before in seated) != (to in seated):
-            who.reserved = to in seated and who.member and bool(has_reserved)
+        take_or_leave(who, before, to, bool(has_reserved))
         if event != "DEADLINE_EXTENDED":
             who.deadline, who.extended, who.since = None, False, self.now
             who.extended_by = {}

@@ -30,6 +30,13 @@ def can_take(model: Model, who: Standing) -> bool:
     return bool(open_free(model) or (who.member and reserved_free(model)))
 
 
+def take_or_leave(who: Standing, before: str | None, to: str, is_free: bool) -> None:
+    """Note whether a person who takes a seat takes a reserved one, or leaves it."""
+    seated = ("ACTIVE", "PENDING_ACKNOWLEDGMENT")
+    if (before in seated) != (to in seated):
+        who.reserved = to in seated and who.member and is_free
+
+
 def reserve(model: Model, seats: int, until: datetime | None) -> None:
     """Reserve so many seats, until then or for good. Nobody loses a seat."""
     if model.status == "CLOSED":

@@ -30,18 +30,14 @@ class ReservedRules(Beside):
         until = None if seconds is None else self.clock() + timedelta(seconds=seconds)
         wanted = Reserve(seats, GroupKind.INTERNAL, until=until)
         self.do(
-            lambda: reserve_seats(
-                job_id=self.job_id, reserve=wanted, actor=factories.RECRUITER
-            ),
+            lambda: reserve_seats(job_id=self.job_id, reserve=wanted, actor=factories.RECRUITER),
             lambda _: reserved.reserve(
                 self.model, seats, (until and until + self.passed) if seats else None
             ),
         )
 
     @rule(which=picks, anyone=rarely, confirms=st.sampled_from([True, True, True, False]))
-    def company_decides_who_is_of_the_group(
-        self, which: int, anyone: bool, confirms: bool
-    ) -> None:
+    def company_decides_who_is_of_the_group(self, which: int, anyone: bool, confirms: bool) -> None:
         among = self.model.people if anyone else self.live("WAITLIST")
         if who := self.pick(among, which):
             self.do(

@@ -64,7 +64,7 @@ class Stage:
                 (turns, ["Event"]),
                 (leaving, ["Contest", "security"]),
                 (exceptions, ["LineException", "security"]),
-                (reserved, ["GroupClaim", "ReservedGroup", "security"]),
+                (reserved, ["GroupClaim", "JobPosting", "security"]),
                 (jobs, ["JobPosting", "record_change", "security"]),
             ):
                 for name in names:

@@ -27,7 +27,7 @@ from pipeline.mail.links import LinkedOffer, read_offer_token
 from pipeline.models import Application, ApplicationRow
 from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
-from pipeline.pages.applicant import answers, application_card
+from pipeline.pages.applicant import answers, application_card, group
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.applicant.my_files import FilesForm
 from pipeline.pages.applicant.scene import PlaceScene
@@ -81,6 +81,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     contests = read_application_contests(application_id)
     may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
+    claim = group.read_claim(application_id, job)
     review, files = seen.review_age, read_attachments(application_id)
 
     def my_application_context() -> dict[str, Any]:
@@ -90,6 +91,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "aim": _describe_aim(job),
             "scene": PlaceScene.of(job, seen.position or 1) if card.state == "waiting" else None,
             **_read_history(seen.application),
+            **group.group_context(card, claim),
             "passed_by": _read_passed_by(job, application_id),
             "log_removed_at": removal_time(job),
             "emails": emails,
@@ -113,7 +115,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
-            f" {may_change_files} {attachments_cache_tag(files)}"
+            f" {may_change_files} {claim} {attachments_cache_tag(files)}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],

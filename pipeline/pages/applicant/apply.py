@@ -40,6 +40,7 @@ from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, current_member, public_job
 from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
+from pipeline.pages.applicant.group import entered_code
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.attachments import holder_of_browser
 from pipeline.pages.error_messages import explain_refusal
@@ -79,7 +80,14 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         requester = Requester(handle, client_site(request))
         filled = _fill(request, job, form)
         facts = read_job_facts(job.id)
-        apply_unverified(job=facts, name=name, email=address, requester=requester, filled=filled)
+        apply_unverified(
+            job=facts,
+            name=name,
+            email=address,
+            requester=requester,
+            filled=filled,
+            group_code=entered_code(form),
+        )
     except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
@@ -148,7 +156,12 @@ def _submit_signed_in(
     try:
         filled = _fill(request, job, form)
         created = join_line(
-            job_id=job.id, applicant_id=person.id, name=name, actor=actor, filled=filled
+            job_id=job.id,
+            applicant_id=person.id,
+            name=name,
+            actor=actor,
+            filled=filled,
+            group_code=entered_code(form),
         )
     except (FormChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)

@@ -25,6 +25,7 @@ from pipeline.models import PlannedSeats
 from pipeline.pages import draws
 from pipeline.pages.access import current_applicant, current_memberships, public_job
 from pipeline.pages.answer_forms import add_questions
+from pipeline.pages.applicant.group import add_group_fields
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import find_live, my_latest_name
 from pipeline.selectors.jobs import (
@@ -135,6 +136,7 @@ def application_form(
         form = NameForm(initial={"name": person.name or my_latest_name(person.id)})
     questions = questions_of(job.id, job.form_version)
     add_questions(form, questions, sent_to=(request, job))
+    add_group_fields(form, job)
     return form
 
 

@@ -39,8 +39,8 @@ class ExceptionForm(PlainForm):
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=gettext_lazy(
-            "They read it in an email and on their page. Name nobody, and say nothing about anyone’s"
-            " health or life."
+            "They read it in an email and on their page. Name nobody, and say nothing about"
+            " anyone’s health or life."
         ),
     )
 

@@ -20,6 +20,7 @@ from pipeline.pages.company import (
     jobs,
     palette,
     people,
+    reserved,
     review,
     settings,
     undo_time,
@@ -124,6 +125,8 @@ urlpatterns = [
         name="withdraw_question",
     ),
     path("company/jobs/<uuid:job_id>/settings/", settings.show, name="job_settings"),
+    path("company/jobs/<uuid:job_id>/reserved-seats/", reserved.show, name="reserved_seats"),
+    path("company/applications/<uuid:application_id>/group/", reserved.decide, name="decide_group"),
     path("company/jobs/<uuid:job_id>/positions/", hiring.show, name="job_hiring"),
     path(
         "company/applications/<uuid:application_id>/",

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from applicants.addresses import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
+from jobs.models import RESERVED_CODE_LENGTH
 from jobs.policies import misses_left_under_policy
 from pipeline.api.auth import Caller, CompanyCaller, PersonCaller
 from pipeline.api.v1.fields import (
@@ -61,12 +62,18 @@ def declare_form_version() -> Whole:
     return Whole(min_value=0, max_value=MOST_VERSIONS, required=False)
 
 
+def declare_group_code() -> Text:
+    """Return the field by which a person says that they belong to the job's group."""
+    return Text(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
+
+
 class OwnApplicationIn(Shape):
     """A person applies. The credential says who they are."""
 
     name = Name(max_length=PERSON_NAME_LENGTH, required=False)
     answers = AnswerSet(required=False)
     form_version = declare_form_version()
+    group_code = declare_group_code()
 
 
 class TakenOverIn(Shape):
@@ -129,6 +136,7 @@ class UnprovedApplicationIn(Shape):
     email = Address(max_length=EMAIL_LENGTH)
     answers = AnswerSet(required=False)
     form_version = declare_form_version()
+    group_code = declare_group_code()
 
 
 class AnswersIn(Shape):

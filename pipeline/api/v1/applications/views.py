@@ -206,7 +206,8 @@ class JobApplications(JobApplicationList):
         " and the person gets the same emails as one who applies. If several refusals apply, you"
         " get the first of: `REQUIREMENT_NOT_MET`, `FORM_CHANGED`, `EXTERNAL_ID_TAKEN`,"
         " `JOB_NOT_OPEN`, the person. `answers` go by the keys of the job's `questions`; a company"
-        " can leave some or all of them out.",
+        " can leave some or all of them out. `group_code`, even empty, says that the person belongs"
+        " to the group of the job's reserved seats.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -237,6 +238,7 @@ class JobApplications(JobApplicationList):
             application_id=application_id,
             reference=read_reference(given),
             filled=fill_form(job, given, caller),
+            group_code=given.get("group_code"),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -372,6 +374,7 @@ def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | No
         requester=requester_of(request),
         application_id=application_id,
         filled=fill_form(job, given),
+        group_code=given.get("group_code"),
     )
     return Response({"detail": TAKEN}, status=202)
 

@@ -67,6 +67,7 @@ class FactsOut(TypedDict):
     reviews_within_target: Count | None
     capacity_changes: Count
     policy_changes: Count
+    reserve_changes: Count
 
 
 class FactsOfJob(Endpoint):
@@ -109,6 +110,7 @@ class FactsOfJob(Endpoint):
             "reviews_within_target": pace.within if pace else None,
             "capacity_changes": counts.seats_changed,
             "policy_changes": counts.rules_changed,
+            "reserve_changes": counts.reserve_changed,
         }
         return answer_read(request, payload)
 

@@ -36,6 +36,7 @@ from pipeline.api.v1.fields import (
 )
 from pipeline.api.v1.jobs.questions import declare_questions
 from pipeline.api.v1.outputs import Count
+from pipeline.domain.states import GroupKind
 from pipeline.figures.job import JobTotals
 from pipeline.form.questions import Kind, Question
 from pipeline.form.versions import questions_of
@@ -201,6 +202,11 @@ class JobOut(TypedDict):
     hired_count: Count | None
     opens_at: datetime | None
     closes_at: datetime | None
+    reserved_seats: Count
+    reserved_seats_free: Count
+    reserved_for: Annotated[str, GroupKind] | None
+    reserved_reason: str
+    reserved_until: datetime | None
     review_target_seconds: Count | None
     form_version: Count
     questions: list[QuestionOut]
@@ -285,6 +291,11 @@ def job_out(
         "hired_count": job.hired_count if shows_hired else None,
         "opens_at": job.opens_at,
         "closes_at": job.closes_at,
+        "reserved_seats": job.reserved_seats,
+        "reserved_seats_free": job.reserved_seats_free,
+        "reserved_for": job.reserved_for or None,
+        "reserved_reason": posting.reserved_sentence if job.reserved_seats else "",
+        "reserved_until": job.reserved_until,
         "review_target_seconds": posting.review_target_seconds,
         "form_version": job.form_version,
         "questions": questions_out(
