@@ -226,7 +226,7 @@ RESERVE_REFUSED = ProblemType(
     status=409,
     code="RESERVE_REFUSED",
     title="Not possible with the job's reserved seats",
-    about="More seats are to be reserved than the job has, the end is not ahead, the job reserves "
+    about="more seats are to be reserved than the job has, the end is not ahead, the job reserves "
     "none, or nobody has stated to belong to the group",
     remedy="`detail` says which.",
     raised_as=(line.ReserveRefused,),
@@ -235,7 +235,7 @@ NOT_MOVABLE = ProblemType(
     status=409,
     code="NOT_MOVABLE",
     title="Cannot move this person ahead",
-    about="The person is first already, the order has not been drawn yet, or the job has had 100 "
+    about="the person is first already, the order has not been drawn yet, or the job has had 100 "
     "exceptions",
     remedy="`detail` says which.",
     raised_as=(line.NotMovable,),

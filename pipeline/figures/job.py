@@ -333,9 +333,7 @@ def read_public_facts(job: Job) -> PublicCounts:
         given_back=public_facts_by_reason("REINSTATED"),
         extended=shown_fact(counts.get(("DEADLINE_EXTENDED", ActorKind.COMPANY), 0)),
         exceptions=job.exception_count,
-        exceptions_by_reason={
-            reason: shown_fact(count) for reason, count in count_exceptions(job).items()
-        },
+        exceptions_by_reason={code: shown_fact(n) for code, n in count_exceptions(job).items()},
         contests=ContestCounts(
             shown_fact(public_total("CONTESTED")),
             shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),

@@ -14,7 +14,15 @@ from applicants.models import Applicant, ApplicantToken
 from pipeline.attachments.reads import read_files_of_person
 from pipeline.domain.place import PUBLISHED
 from pipeline.form import answers
-from pipeline.models import Application, Attachment, Email, Event, GroupClaim, RemovedLog
+from pipeline.models import (
+    Application,
+    Attachment,
+    Email,
+    Event,
+    GroupClaim,
+    LineException,
+    RemovedLog,
+)
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
 from pipeline.wording import sentences
@@ -61,6 +69,10 @@ def collect(applicant: Applicant) -> dict[str, Any]:
             "last_code": codes.find_latest(applicant.email),
         },
     }
+
+
+def _describe_exception(row: LineException) -> dict[str, Any]:
+    return {"seq": row.seq, "at": row.at, "reason": row.reason, "text": row.text}
 
 
 def _describe_claim(row: Application) -> dict[str, Any] | None:
@@ -120,6 +132,11 @@ def _collect_emails(applications: QuerySet[Application]) -> dict[UUID, list[dict
     return emails
 
 
+def _read_rows(theirs: QuerySet[Application]) -> list[Application]:
+    whole = theirs.select_related("job__posting", "job__company", "claim")
+    return list(whole.prefetch_related("exceptions").order_by("id"))
+
+
 def _collect_applications(
     applicant_id: UUID,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -129,12 +146,7 @@ def _collect_applications(
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails = _collect_emails(theirs)
-    rows = list(
-        theirs.select_related("job__posting", "job__company")
-        .select_related("claim")
-        .prefetch_related("exceptions")
-        .order_by("id")
-    )
+    rows = _read_rows(theirs)
     ids = [row.id for row in rows]
     files = read_files_of_person(applicant_id, ids)
     written, kept = read_contest_texts(theirs), read_annotations(ids)
@@ -162,10 +174,7 @@ def _collect_applications(
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),
             "reserved_seats": _describe_claim(row),
-            "exceptions": [
-                {"seq": each.seq, "at": each.at, "reason": each.reason, "text": each.text}
-                for each in row.exceptions.all()
-            ],
+            "exceptions": [_describe_exception(each) for each in row.exceptions.all()],
             "kept_by_the_company": kept[row.id].for_the_person()
             | {"scores": scores.get(row.id, [])},
             "files": [_describe_file(each) for each in files.get(row.id, [])],

@@ -78,9 +78,6 @@ exceptions AS (
     UPDATE pipeline_lineexception SET text = '' WHERE application_id = ANY(%(ids)s)
 ),
 claims AS (DELETE FROM pipeline_groupclaim WHERE application_id = ANY(%(ids)s)),
-members AS (
-    UPDATE pipeline_application SET is_member = false WHERE id = ANY(%(ids)s) AND is_member
-),
 texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
 files AS (DELETE FROM pipeline_attachment WHERE application_id = ANY(%(ids)s) RETURNING id)
 SELECT count(*) FROM files
@@ -160,10 +157,12 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
     Applicant.objects.bulk_create(people)
     Application.objects.bulk_update(
         [
-            Application(id=application_id, applicant_id=nobody.id, name=ERASED_NAME)
+            Application(
+                id=application_id, applicant_id=nobody.id, name=ERASED_NAME, is_member=False
+            )
             for application_id, nobody in zip(ids, people, strict=True)
         ],
-        ["applicant_id", "name"],
+        ["applicant_id", "name", "is_member"],
     )
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, {"ids": ids})

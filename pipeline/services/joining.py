@@ -384,31 +384,21 @@ def apply_unverified(
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_person(email)
     about, if_not_you = APPLIED, NOT_YOU
+    how: dict[str, Any] = {
+        "name": name,
+        "application_id": application_id,
+        "filled": filled,
+        "group_code": group_code,
+    }
     try:
-        apply(
-            job_id=job.id,
-            applicant_id=person.id,
-            name=name,
-            actor=Actor(ActorKind.APPLICANT, person.id),
-            verified=False,
-            application_id=application_id,
-            filled=filled,
-            group_code=group_code,
-        )
+        actor = Actor(ActorKind.APPLICANT, person.id)
+        apply(job_id=job.id, applicant_id=person.id, actor=actor, verified=False, **how)
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
-        apply_unverified(
-            job=job,
-            name=name,
-            email=email,
-            requester=requester,
-            application_id=application_id,
-            filled=filled,
-            group_code=group_code,
-        )
+        apply_unverified(job=job, email=email, requester=requester, **how)
         return
     codes.send(
         person.email,

@@ -69,6 +69,7 @@ BESIDES = {
         "NOT_DEFERRABLE",
         "NOT_EXTENDABLE",
         "NOT_MOVABLE",
+        "RESERVE_REFUSED",
         "NOT_PREACCEPTABLE",
         "NOT_PASSABLE",
         "NOT_REINSTATABLE",

@@ -120,6 +120,7 @@ COMPANY: dict[str, Where] = {
     "decisions": _job,
     "extend_offer": _offered,
     "move_ahead": _theirs,
+    "reserved_seats": _job,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,

@@ -22,6 +22,7 @@ from pipeline.models import (
     DecisionNote,
     Email,
     FormRefusals,
+    GroupClaim,
     LineException,
     PendingDecision,
     RequestRecord,
@@ -97,6 +98,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.FurtherQuestion": lambda acme: Q(application__job__company=acme),
     "pipeline.GivenAnswers": lambda acme: Q(application__job__company=acme),
     "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
+    "pipeline.GroupClaim": lambda acme: Q(job__company=acme),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportedRow": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
@@ -211,16 +213,14 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     codes.send(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     acknowledge(application_id=first.id, actor=owner_of(first))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
-    _except(second)
+    _except_and_claim(second)
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
     dead = background_tasks.dead(acme)
     running = background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
-    plan = schedules.create(
-        name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
-    )
+    plan = _plan(acme)
     file, device = _file(acme, job), Browser().added_for(first.applicant, f"https://a.io/{MARKER}")
     return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
@@ -247,11 +247,29 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     }
 
 
+def _plan(acme: Company) -> Any:
+    name = f"{MARKER} plan"
+    return schedules.create(name=name, cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id)
+
+
+def _except_and_claim(person: Application) -> None:
+    _except(person)
+    _claim(person)
+
+
 def _except(passed: Application) -> None:
     """Keep an exception that once passed a person, as its row tells it."""
     place = {"from_ticket": 9, "from_tie": 9, "people_passed": 1}
     about = {"job_id": passed.job_id, "application": passed, "seq": 1, "at": passed.applied_at}
     LineException.objects.create(**about, reason="OTHER", text=f"{MARKER} why", **place)
+
+
+def _claim(person: Application) -> None:
+    """Keep a statement of a person, and the words about the group of its job."""
+    words = {"reserved_sentence": f"{MARKER} group", "reserved_code": f"{MARKER}-code"}
+    JobPosting.objects.filter(job_id=person.job_id).update(**words)
+    about = {"job_id": person.job_id, "application": person, "stated_at": person.applied_at}
+    GroupClaim.objects.create(**about, state="STATED", kind="OWN", salt=bytes(32))
 
 
 def _people() -> list[Any]:

@@ -177,7 +177,28 @@ class QuestionOut(TypedDict):
     searchable: bool | None
 
 
-class JobOut(TypedDict):
+class ReserveOut(TypedDict):
+    """Seats of a job that are reserved for a group, for a reason that everyone reads."""
+
+    reserved_seats: Count
+    reserved_seats_free: Count
+    reserved_for: Annotated[str, GroupKind] | None
+    reserved_reason: str
+    reserved_until: datetime | None
+
+
+def reserve_out(job: Job) -> ReserveOut:
+    """Return the reserved seats of a job. Its posting must have been read with it."""
+    return {
+        "reserved_seats": job.reserved_seats,
+        "reserved_seats_free": job.reserved_seats_free,
+        "reserved_for": job.reserved_for or None,
+        "reserved_reason": job.posting.reserved_sentence if job.reserved_seats else "",
+        "reserved_until": job.reserved_until,
+    }
+
+
+class JobOut(ReserveOut):
     """An opening: its seats, its line in numbers, its policy and its questions."""
 
     id: UUID
@@ -202,11 +223,6 @@ class JobOut(TypedDict):
     hired_count: Count | None
     opens_at: datetime | None
     closes_at: datetime | None
-    reserved_seats: Count
-    reserved_seats_free: Count
-    reserved_for: Annotated[str, GroupKind] | None
-    reserved_reason: str
-    reserved_until: datetime | None
     review_target_seconds: Count | None
     form_version: Count
     questions: list[QuestionOut]
@@ -291,11 +307,7 @@ def job_out(
         "hired_count": job.hired_count if shows_hired else None,
         "opens_at": job.opens_at,
         "closes_at": job.closes_at,
-        "reserved_seats": job.reserved_seats,
-        "reserved_seats_free": job.reserved_seats_free,
-        "reserved_for": job.reserved_for or None,
-        "reserved_reason": posting.reserved_sentence if job.reserved_seats else "",
-        "reserved_until": job.reserved_until,
+        **reserve_out(job),
         "review_target_seconds": posting.review_target_seconds,
         "form_version": job.form_version,
         "questions": questions_out(
