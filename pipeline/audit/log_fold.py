@@ -25,7 +25,15 @@ from pipeline.audit.rules import (
 )
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.place import PlaceState
-from pipeline.domain.states import JOB_MOVES, UNVERIFIED, VIA_KEY, ActorKind, EventType, Status
+from pipeline.domain.states import (
+    JOB_MOVES,
+    RESERVED_TAKEN,
+    UNVERIFIED,
+    VIA_KEY,
+    ActorKind,
+    EventType,
+    Status,
+)
 from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, MOVES, OUTCOMES, WISHED
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
@@ -117,16 +125,23 @@ class LogFold:
                     raise BadRow(event.seq, f"its ticket {ticket} is not at the line's end")
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
-            counters = {name: self.counts[status] for name, status in _COUNTED.items()}
-            counters["unverified"] = len(self.unverified)  # older rows do not hold it
-            if self.positions.to_fill is not None:
-                counters["hired"] = self.positions.hired
+            counters = self._counters(event)
             for name, counted in counters.items():
                 said = event.data.get(name, None if name in _COUNTED else 0)
                 if said != counted:
                     raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
+
+    def _counters(self, event: Event) -> dict[str, int]:
+        """Return the counters that a row must hold, by their names in its data."""
+        counters = {name: self.counts[status] for name, status in _COUNTED.items()}
+        counters["unverified"] = len(self.unverified)  # older rows do not hold it
+        if self.positions.to_fill is not None:
+            counters["hired"] = self.positions.hired
+        if self.reserve.seats or self.reserve.taken or RESERVED_TAKEN in event.data:
+            counters[RESERVED_TAKEN] = len(self.reserve.taken)
+        return counters
 
     def _check_chain(self, event: Event) -> None:
         if event.seq != self.seq + 1:

@@ -45,7 +45,7 @@ AT_ONCE = 2_000
 SHOWN = frozenset(
     "places missed active pending waiting unverified next_ticket status capacity policy"
     " planned_seats_id draw_at seed algorithm drawn exception people_passed from_ticket"
-    " from_tie reserved_seats reserved_for reserved_until".split()
+    " from_tie reserved_seats reserved_for reserved_until reserved_taken".split()
 ).union(each.notes.name or name for name, each in PLACE.items() if not each.notes.is_private)
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"

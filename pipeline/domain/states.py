@@ -50,6 +50,9 @@ ANSWERS, QUESTION_ID = "answers", "question_id"
 # an event's data of the salted digest of what was decided about a person and that group.
 RESERVED_SEATS, RESERVED_FOR, RESERVED_UNTIL = "reserved_seats", "reserved_for", "reserved_until"
 CLAIM_DIGEST = "claim_digest"
+# The name in an event's data of the number of people who hold a reserved seat, in a job that has,
+# or had, reserved seats.
+RESERVED_TAKEN = "reserved_taken"
 # The names in the data of an exception of its reason, of the number of people passed, and of the
 # ticket and tie that the person had before. How many exceptions a job can have: everyone passed is
 # told of each.

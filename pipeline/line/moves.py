@@ -25,6 +25,7 @@ from pipeline.domain.states import (
     POSITIONS,
     RESERVED_FOR,
     RESERVED_SEATS,
+    RESERVED_TAKEN,
     RESERVED_UNTIL,
     SYSTEM,
     TIME_ZONE,
@@ -327,6 +328,8 @@ def _record(
     }
     if job.positions_to_fill is not None:
         counters[HIRED] = job.hired_count
+    if job.reserved_seats or job.reserved_count:
+        counters[RESERVED_TAKEN] = job.reserved_count
     entry = LogEntry(
         job_id=job.id,
         seq=job.seq + 1,

@@ -293,8 +293,8 @@ class Simulation:
             data = each.data
             job = data if each.application_id is None else job
             waiting = data["waiting"] - data["unverified"]
-            counters = data["active"], data["pending"], waiting, data.get(HIRED)
-            rules = job["status"], job["capacity"], job.get(POSITIONS)
+            counters = data["active"], data["pending"], waiting, data.get(HIRED), None
+            rules = job["status"], job["capacity"], job.get(POSITIONS), None
             states.append(seat_state(each.at, rules, counters))
         return states
 
