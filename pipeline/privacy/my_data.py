@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, prefetch_related_objects
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
@@ -20,7 +20,6 @@ from pipeline.models import (
     Email,
     Event,
     GroupClaim,
-    LineException,
     RemovedLog,
 )
 from pipeline.selectors.review import read_annotations, read_contest_texts
@@ -30,7 +29,7 @@ from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in fourteen queries, without secrets.
+    """Return all data kept about a person, with explanations, in up to fourteen queries, no secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags, links and
     scores, but not the note of a decision.
@@ -71,8 +70,11 @@ def collect(applicant: Applicant) -> dict[str, Any]:
     }
 
 
-def _describe_exception(row: LineException) -> dict[str, Any]:
-    return {"seq": row.seq, "at": row.at, "reason": row.reason, "text": row.text}
+def _describe_exceptions(row: Application) -> list[dict[str, Any]]:
+    return [
+        {"seq": each.seq, "at": each.at, "reason": each.reason, "text": each.text}
+        for each in (row.exceptions.all() if row.job.exception_count else ())
+    ]
 
 
 def _describe_claim(row: Application) -> dict[str, Any] | None:
@@ -134,7 +136,9 @@ def _collect_emails(applications: QuerySet[Application]) -> dict[UUID, list[dict
 
 def _read_rows(theirs: QuerySet[Application]) -> list[Application]:
     whole = theirs.select_related("job__posting", "job__company", "claim")
-    return list(whole.prefetch_related("exceptions").order_by("id"))
+    rows = list(whole.order_by("id"))
+    prefetch_related_objects([row for row in rows if row.job.exception_count], "exceptions")
+    return rows
 
 
 def _collect_applications(
@@ -174,7 +178,7 @@ def _collect_applications(
             "further_questions": answered.get(row.id, {}).get("further_questions", []),
             "asked_to_look_again": written.get(row.id, []),
             "reserved_seats": _describe_claim(row),
-            "exceptions": [_describe_exception(each) for each in row.exceptions.all()],
+            "exceptions": _describe_exceptions(row),
             "kept_by_the_company": kept[row.id].for_the_person()
             | {"scores": scores.get(row.id, [])},
             "files": [_describe_file(each) for each in files.get(row.id, [])],

@@ -29,10 +29,10 @@ def describe_overtaking(
 ) -> str:
     """Say when and why the company moved a person ahead, to one of the people passed."""
     return ngettext(
-        "At %(at)s, %(company)s moved one person to the front of the line, ahead of you alone. Its"
-        " reason: %(reason)s.",
-        "At %(at)s, %(company)s moved one person to the front of the line, ahead of %(people)s"
-        " people. You are one of them. Its reason: %(reason)s.",
+        "At %(at)s, %(company)s moved one person to the front of the line. Only you were passed."
+        " Its reason: %(reason)s.",
+        "At %(at)s, %(company)s moved one person to the front of the line. %(people)s people were"
+        " passed, and you are one of them. Its reason: %(reason)s.",
         people,
     ) % {
         "at": format_time(at, zone),

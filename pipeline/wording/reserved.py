@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.models import Job
 from pipeline.domain.states import ClaimState, GroupKind
+from pipeline.wording.english import capitalized
 
 # The groups, as everyone reads them.
 GROUP_WORDS: dict[str, str | Promise] = {
@@ -16,7 +17,6 @@ GROUP_WORDS: dict[str, str | Promise] = {
     GroupKind.LEGAL_PREFERENCE: gettext_lazy("people whom the law gives preference"),
     GroupKind.OWN: gettext_lazy("a group that the company describes"),
 }
-KIND_CHOICES = list(GROUP_WORDS.items())
 
 # What a person who has stated to belong to the group reads, by what was decided.
 CLAIM_WORDS: dict[str, str | Promise] = {
@@ -33,6 +33,11 @@ CLAIM_WORDS: dict[str, str | Promise] = {
         " it is, and you are offered the other seats as before."
     ),
 }
+
+
+def group_choices() -> list[tuple[str, str]]:
+    """Return every group with its label, as form choices."""
+    return [(code, capitalized(str(words))) for code, words in GROUP_WORDS.items()]
 
 
 def describe_reserve(job: Job) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from pipeline.domain.states import EventType
 from pipeline.wording.english import capitalized, format_count, format_number, people, plural
@@ -37,6 +37,7 @@ class Cause(StrEnum):
     COOL_DOWNS = "COOL_DOWNS"
     MOVING = "MOVING"
     NO_SEAT_FREE = "NO_SEAT_FREE"
+    RESERVED = "RESERVED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class PromotionFacts:
     worker_seen: datetime | None = None
     worker_alive: bool = True
     is_filled: bool = False  # every position
+    reserved_free: int = 0  # free seats that nobody outside the job's group can take
 
     @property
     def held(self) -> int:
@@ -70,8 +72,9 @@ class PromotionFacts:
 
     @property
     def free(self) -> int:
-        """Return the number of free seats; 0 while a lowered capacity drains."""
-        return 0 if self.is_filled else max(0, self.capacity - self.held)
+        """Return the number of free seats for anyone; 0 while a lowered capacity drains."""
+        free = max(0, self.capacity - self.held - self.reserved_free)
+        return 0 if self.is_filled else free
 
     @property
     def verified(self) -> int:
@@ -256,6 +259,21 @@ def _cooling_down(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
+def _reserved(facts: PromotionFacts) -> PromotionStatus:
+    free = ngettext(
+        "%(number)s seat is free, and reserved.",
+        "%(number)s seats are free, and reserved.",
+        facts.reserved_free,
+    )
+    return PromotionStatus(
+        Cause.RESERVED,
+        _("Only reserved seats are free."),
+        free % {"number": f"{facts.reserved_free:,}"},
+        _("Nobody of the group who can take one waits. Everyone else gets the next other seat."),
+        *_deadline(facts),
+    )
+
+
 def _promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
@@ -324,6 +342,7 @@ _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., Promotion
     (lambda f: f.free and not f.waiting, _seats_free),
     (lambda f: not f.waiting, _nobody_waiting),
     (lambda f: f.free, _cooling_down),
+    (lambda f: f.reserved_free, _reserved),
     (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _promoting),
     (lambda _: True, _full),
 ]

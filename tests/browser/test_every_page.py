@@ -119,7 +119,7 @@ COMPANY: dict[str, Where] = {
     "undo_time": _nothing,
     "decisions": _job,
     "extend_offer": _offered,
-    "move_ahead": _theirs,
+    "move_ahead": lambda world: {"application_id": world.last_in_line.id},
     "reserved_seats": _job,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),

@@ -53,7 +53,7 @@ def test_each_person_passed_gets_one_email_with_reason_and_text_and_nobody_else_
     assert Counter(to for each in told for to in each.to) == passed
     assert behind.applicant.email not in passed
     for each in told:
-        assert "ahead of 3 people. You are one of them." in each.body
+        assert "3 people were passed, and you are one of them." in each.body
         assert "A pilot with the city." in each.body
         assert "Your place in line now:" in each.body
         assert moved.name not in each.body
@@ -110,7 +110,7 @@ def test_the_page_of_those_passed_says_when_why_and_what_the_company_wrote() -> 
 
     assert "Moved ahead of you" not in before
     assert "Someone behind you was moved ahead by an exception. You moved back by one." in page
-    assert "moved one person to the front of the line, ahead of you alone" in page
+    assert "moved one person to the front of the line. Only you were passed." in page
     assert "another reason, in the company’s own words" in page
     assert "A pilot with &lt;the&gt; city." in page
     assert moved.name not in page

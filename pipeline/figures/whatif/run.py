@@ -116,8 +116,8 @@ class NotReproducible(Exception):
 
     def __str__(self) -> str:
         return (
-            "This log holds something that cannot be run again, such as an undone import or reserved"
-            " seats, so other rules cannot be tried on it."
+            "This log holds something that cannot be run again, such as an undone import or"
+            " reserved seats, so other rules cannot be tried on it."
         )
 
 

@@ -26,7 +26,7 @@ from pipeline.pages.error_messages import attempt, explain_refusal
 from pipeline.pages.forms import LinesField, PlainForm, local_moment
 from pipeline.selectors.applications import SeenApplication
 from pipeline.services.reserved import Reserve, decide_claim, reserve_seats
-from pipeline.wording.reserved import KIND_CHOICES
+from pipeline.wording.reserved import group_choices
 
 
 class ReserveForm(PlainForm):
@@ -40,7 +40,7 @@ class ReserveForm(PlainForm):
         help_text=gettext_lazy("0 reserves none."),
     )
     kind = forms.ChoiceField(
-        label=gettext_lazy("For"), choices=KIND_CHOICES, widget=forms.RadioSelect
+        label=gettext_lazy("For"), choices=group_choices, widget=forms.RadioSelect
     )
     sentence = LinesField(
         label=gettext_lazy("Why, in your own sentence"),
