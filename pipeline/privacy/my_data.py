@@ -29,7 +29,9 @@ from pipeline.wording.sentences import Reader
 
 
 def collect(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in up to fourteen queries, no secrets.
+    """Return all data kept about a person, with explanations, without secrets.
+
+    Takes at most fourteen queries.
 
     It includes the reason code of a company's decision, and the company's notes, tags, links and
     scores, but not the note of a decision.
