@@ -58,8 +58,8 @@ def reserve_seats(*, job_id: UUID, reserve: Reserve, actor: Actor) -> None:
 
     Nobody loses a seat: those that others hold become reserved as they leave. Seats that are not
     reserved any more go to the next in line before this returns. Raises ReserveRefused for more
-    seats than the job has, an end that is not ahead, or another group while people of the present
-    one are confirmed; IllegalJobMove for a closed job, JobNotFound.
+    seats than the job has, an end that is not ahead, or another group once people have stated to
+    belong to the first; IllegalJobMove for a closed job, JobNotFound.
     """
     job = lock_job(job_id)
     settle_due(job)
@@ -91,10 +91,15 @@ def _check(job: LockedJob, reserve: Reserve) -> None:
     until = reserve.until
     if until and until != job.reserved_until and not job.now < until <= job.now + LONGEST_AHEAD:
         raise ReserveRefused(why=_("Choose an end in the future, at most two years ahead."))
-    is_other = job.reserved_for and reserve.kind != job.reserved_for
-    if is_other and GroupClaim.objects.filter(job_id=job.id).exists():
+    others = GroupClaim.objects.filter(job_id=job.id)
+    if reserve.kind == GroupKind.OWN:  # the sentence says which group it is
+        same = JobPosting.objects.filter(job_id=job.id, reserved_sentence=reserve.sentence)
+        others = others if not same.exists() else others.exclude(kind=GroupKind.OWN)
+    else:
+        others = others.exclude(kind=reserve.kind)
+    if others.exists():
         raise ReserveRefused(
-            why=_("People have stated that they belong to the present group. End it first.")
+            why=_("People have stated that they belong to another group. A job keeps its group.")
         )
 
 

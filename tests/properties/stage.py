@@ -45,6 +45,7 @@ class Stage:
         """Let the services find this job, and no database."""
         none = MagicMock()
         none.objects.filter.return_value.first.return_value = None
+        none.objects.filter.return_value.exclude.return_value.exists.return_value = False
         none.objects.filter.return_value.filter.return_value.count.return_value = 0
         plans = MagicMock(filter=lambda **about: _Plans(self.line, **about))
         with ExitStack() as patches:

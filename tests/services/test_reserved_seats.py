@@ -217,6 +217,23 @@ def test_what_is_refused_has_a_reason() -> None:
         reserve(job_id)
 
 
+def test_a_job_keeps_its_group_once_people_have_stated_to_belong_to_it() -> None:
+    job_id = a_job(kind=GroupKind.OWN, sentence="For apprentices.")
+    factories.application(job_id)
+    person = member(job_id)
+    leave(person)
+    reserve(job_id, kind=GroupKind.OWN, sentence="For apprentices.", seats=2)
+    reserve(job_id, seats=0)
+
+    for other in (
+        {"kind": GroupKind.DISABILITY},
+        {"kind": GroupKind.OWN, "sentence": "For friends."},
+    ):
+        with pytest.raises(ReserveRefused, match="keeps its group"):
+            reserve(job_id, **other)
+    assert factories.row_of(job_id).reserved_seats == 0
+
+
 def test_a_job_without_reserved_seats_takes_no_statements() -> None:
     job_id = factories.job()
     factories.application(job_id)
