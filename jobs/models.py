@@ -24,6 +24,7 @@ NAME_LENGTH = 200
 CONTACT_LENGTH = 300
 KEEP_DAYS = (30, 3_650)  # the fewest and the most days to keep data of ended applications
 ZONE_LENGTH = 64
+RESERVED_SENTENCE_LENGTH, RESERVED_CODE_LENGTH = 300, 60
 UNDO_SECONDS = (10, 3_600)  # the shortest and the longest time to undo a decision
 
 
@@ -280,10 +281,31 @@ class LineCounters:
         drawn_at: Any
         positions_to_fill: Any
         hired_count: Any
+        reserved_seats: Any
+        reserved_count: Any
 
     @property
     def seats_free(self) -> int:
-        """Number of free seats; 0 while a lowered capacity drains, and once the job is filled."""
+        """Number of free seats that anyone can take.
+
+        0 while a lowered capacity drains, and once the job is filled. Reserved ones do not count.
+        """
+        free = self.unheld_seats
+        if not self.reserved_seats:
+            return free
+        others = self.active_count + self.pending_count - self.reserved_count
+        return min(free, max(0, self.capacity - self.reserved_seats - others))
+
+    @property
+    def reserved_seats_free(self) -> int:
+        """Number of free seats that only people of the job's group can take."""
+        if not self.reserved_seats:
+            return 0
+        return min(self.unheld_seats, max(0, self.reserved_seats - self.reserved_count))
+
+    @property
+    def unheld_seats(self) -> int:
+        """Number of free seats, reserved or not."""
         if self.positions_to_fill is not None and self.is_filled:
             return 0
         return max(0, self.capacity - self.active_count - self.pending_count)
@@ -359,6 +381,14 @@ class Job(LineCounters, models.Model):
     # How many people the job hires; null: open-ended. How many it has hired.
     positions_to_fill = models.IntegerField(null=True)
     hired_count = models.IntegerField(default=0, db_default=0)
+    # How many seats only people of a group can take (pipeline.models.ReservedGroup), how many of
+    # those who hold a seat took one of them, and when the rest fall to the line; null: never.
+    reserved_seats = models.IntegerField(default=0, db_default=0)
+    reserved_for = models.CharField(max_length=16, blank=True, default="", db_default="")
+    reserved_count = models.IntegerField(default=0, db_default=0)
+    reserved_until = models.DateTimeField(null=True)
+    # How often one person was moved to the front of the line: see pipeline.models.LineException.
+    exception_count = models.IntegerField(default=0, db_default=0)
     # When the system opens the draft, and when it closes the job; null: the company does.
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
@@ -411,6 +441,18 @@ class Job(LineCounters, models.Model):
                 & (Q(positions_to_fill__isnull=True) | Q(hired_count__lte=F("positions_to_fill"))),
                 name="job_hired_within_positions",
             ),
+            models.CheckConstraint(
+                condition=Q(reserved_seats=0, reserved_for="", reserved_until__isnull=True)
+                | (Q(reserved_seats__range=(1, MAX_CAPACITY)) & ~Q(reserved_for="")),
+                name="job_reserve_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    reserved_count__gte=0,
+                    reserved_count__lte=F("active_count") + F("pending_count"),
+                ),
+                name="job_reserved_among_seated",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -462,6 +504,14 @@ class JobPosting(PostingFacts):
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
     review_target_seconds = models.IntegerField(null=True)
+    # What the company says of the group that seats are reserved for, and the code by which people
+    # show that they belong to it. Only its members see the code.
+    reserved_sentence = models.CharField(
+        max_length=RESERVED_SENTENCE_LENGTH, blank=True, default="", db_default=""
+    )
+    reserved_code = models.CharField(
+        max_length=RESERVED_CODE_LENGTH, blank=True, default="", db_default=""
+    )
     version = models.IntegerField(default=1)
     updated_at = models.DateTimeField()
 

@@ -35,7 +35,7 @@ KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted a review", "PASS_ASKED": "asked to pass"}
 KEPT |= {"ANSWERED": "answered a question"}
 HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
-UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
+UNTOUCHED = dict.fromkeys((*KEPT, "PLACED", "MOVED_AHEAD"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
 Named = list[tuple[str, Facts]]
 Verdict = tuple[list[str], list[str]]
@@ -198,6 +198,8 @@ class Line:
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.lost: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
+        # Who holds a reserved seat.
+        self.reserved: set[str] = set()
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
         self.seed, self.hash = "", "00" * 32
         self.to_place: list[str] = []
@@ -222,6 +224,11 @@ class Line:
                 self.check_promotion(row, before)
             elif row["event"] == "REINSTATED" and self.is_ahead(now):
                 self.notes.append(f"event {seq} gave someone a former place back, ahead of you")
+            elif row["event"] == "MOVED_AHEAD" and self.is_ahead(now) > self.is_ahead(before):
+                why = f"an exception, which names its reason: {now.get('exception')}"
+                self.notes.append(
+                    f"event {seq} moved someone from behind you to the front by {why}"
+                )
             self.people[who] = now
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
@@ -257,7 +264,8 @@ class Line:
     def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Check that everyone joins at the end, and keeps their place until they lose it."""
         who, event = row["application"], row["event"]
-        for check in (self.false_draws, self.false_places, self.false_turns):
+        checks = (self.false_draws, self.false_places, self.false_turns)
+        for check in (*checks, self.false_exceptions, self.false_reserve):
             self.problems += [f"event {row['seq']} {wrong}" for wrong in check(row, before, now)]
         if now["status"] not in SEATED and event in ("DECAYED", "LAPSED"):
             self.lost[who] = self.offered.get(who)
@@ -284,9 +292,29 @@ class Line:
             yield "changed the misses, a cool-down, or a date until which no seat is wanted"
         elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
-        joins = now["status"] == WAITING and event not in ("REINSTATED", "PASSED", *KEPT)
+        stays = ("REINSTATED", "PASSED", "MOVED_AHEAD", *KEPT)
+        joins = now["status"] == WAITING and event not in stays
         if joins and (new is None or new[0] < self.next_ticket):
             yield f"let someone into the line at {new}, ahead of its end"
+
+    def false_exceptions(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about a person who is moved to the front."""
+        if row["event"] != "MOVED_AHEAD":
+            return
+        others = [
+            each
+            for who, each in self.people.items()
+            if who != row["application"] and each["status"] == WAITING
+        ]
+        keys = [(key_of(each) or (0, 0), each) for each in others]
+        old = key_of(before) or (0, 0)
+        passed = sum(key < old and not each.get("verify_by") for key, each in keys)
+        if not passed or now.get("people_passed") != passed:
+            yield f"moved someone ahead of {passed} people and says {now.get('people_passed')}"
+        front = min((key[0] for key, _ in keys), default=0) - 1
+        said = now.get("from_ticket"), now.get("from_tie")
+        if key_of(now) != (front, row["seq"]) or said != old or not now.get("exception"):
+            yield "moved someone ahead without a reason, or not from their place to the front"
 
     def false_note(self, event: str, before: Facts, now: Facts) -> str:
         """Return what no rule allows about an event that moves nobody."""
@@ -328,6 +356,26 @@ class Line:
             if event == "APPLIED" and row["at"] >= self.draw_at:
                 yield "let someone into the draw after entries had closed"
 
+    def false_reserve(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about the reserved seats."""
+        who, seats = row["application"], self.job.get("reserved_seats", 0)
+        held, holds = before.get("status") in SEATED, now["status"] in SEATED
+        if held and holds:
+            if bool(before.get("reserved")) != bool(now.get("reserved")):
+                yield "made a seat that someone holds a reserved one, or not any more"
+            return
+        self.reserved.discard(who)
+        others = sum(
+            each["status"] in SEATED and name not in self.reserved and name != who
+            for name, each in self.people.items()
+        )
+        if holds and now.get("reserved"):
+            self.reserved.add(who)
+            if len(self.reserved) > seats:
+                yield "gave more seats as reserved ones than there are"
+        elif holds and seats and others >= max(0, self.job["capacity"] - seats):
+            yield "gave a reserved seat to someone outside the group"
+
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Name each event that changed my place in the order."""
         seq, old, new = row["seq"], key_of(before), key_of(now)
@@ -341,7 +389,9 @@ class Line:
             self.notes.append(f"event {seq}: you passed a turn")
         elif row["event"] == "DEFERRED":
             self.deferred = seq
-        if row["event"] == "REINSTATED":
+        if row["event"] == "MOVED_AHEAD":
+            self.notes.append(f"event {seq}: the company moved you to the front by an exception")
+        elif row["event"] == "REINSTATED":
             self.notes.append(f"event {seq}: your former place was given back, {new}")
         elif old and new and old != new and row["event"] != "PLACED":
             what = f"your place from {old} to {new}"
@@ -357,6 +407,8 @@ class Line:
             reason = "your address was not verified yet"
         elif (me.get("eligible_at") or "") > row["at"]:
             reason = f"your cool-down after event {self.missed} had not ended"
+        elif row["data"].get("reserved") and self.job.get("reserved_seats"):
+            reason = f"the seat is reserved for people of a group: {self.job['reserved_for']}"
         elif (me.get("not_before") or "") > row["at"]:
             until = me["not_before"]
             reason = f"in event {self.deferred} you asked to be offered no seat until {until}"

@@ -222,6 +222,24 @@ NOT_EXTENDABLE = ProblemType(
     remedy="`detail` says which. Choose a later time within the next 30 days.",
     raised_as=(line.NotExtendable,),
 )
+RESERVE_REFUSED = ProblemType(
+    status=409,
+    code="RESERVE_REFUSED",
+    title="Not possible with the job's reserved seats",
+    about="more seats are to be reserved than the job has, the end is not ahead, the job reserves "
+    "none, or nobody has stated to belong to the group",
+    remedy="`detail` says which.",
+    raised_as=(line.ReserveRefused,),
+)
+NOT_MOVABLE = ProblemType(
+    status=409,
+    code="NOT_MOVABLE",
+    title="Cannot move this person ahead",
+    about="the person is first already, the order has not been drawn yet, or the job has had 100 "
+    "exceptions",
+    remedy="`detail` says which.",
+    raised_as=(line.NotMovable,),
+)
 NOT_PREACCEPTABLE = ProblemType(
     status=409,
     code="NOT_PREACCEPTABLE",

@@ -13,16 +13,23 @@ from uuid import UUID
 from jobs.models import MAX_CAPACITY, MAX_POSITIONS, JobStatus
 from pipeline.domain import draw
 from pipeline.domain.draw import ALGORITHM, drawn_order
+from pipeline.domain.place import PlaceState
 from pipeline.domain.states import (
+    CLAIM_DIGEST,
     FILLED_BY,
     PLANNED_SEATS,
+    RESERVED_FOR,
+    RESERVED_SEATS,
+    RESERVED_UNTIL,
     ActorKind,
     EventType,
+    GroupKind,
     Outcome,
     Status,
 )
 from pipeline.line.event_log import logged_time, parse_logged_time
 from pipeline.models import MOST_TIMES, Event
+from pipeline.selectors.past import PastPlace
 
 # Fold of a draw by lot: it recomputes the draw from its seed, and with it each person's place.
 
@@ -80,8 +87,9 @@ class DrawFold:
             return "it comes before everyone has been placed by the draw"
         if self.draw_at is None or self.drawn_at is not None:
             return ""
-        if event.to_status is not None and Status(event.to_status).holds_seat:
-            return "it gives a seat before the draw"
+        seats = event.to_status is not None and Status(event.to_status).holds_seat
+        if seats or event.event == EventType.MOVED_AHEAD:
+            return "it gives a seat, or moves a person ahead, before the draw"
         if event.event == EventType.APPLIED and event.at >= self.draw_at:
             return "it lets someone into the draw after entries had closed"
         return ""
@@ -230,4 +238,66 @@ class PlannedSeatsFold:
         changes = self.changes.get(UUID(event.data[PLANNED_SEATS]), ())
         if event.cause_seq not in [each.seq for each in changes]:
             return "its seat was not opened by the plan that it names"
+        return ""
+
+
+# Fold of a job's reserved seats.
+
+
+class ReserveFold:
+    """Reserved seats according to a log so far, and who has taken one. Each check names a fault.
+
+    The log does not say who belongs to the group: only that something was decided about a person
+    before they took a reserved seat, by a digest that the person's row opens.
+    """
+
+    def __init__(self) -> None:
+        self.seats = 0
+        self.group = ""
+        self.until: datetime | None = None
+        self.taken: set[UUID] = set()
+        self.digests: dict[UUID, str] = {}
+
+    def check_job_event(self, event: Event, *, is_new: bool) -> str:
+        """Check that only a company reserves seats, and the system ends that when announced."""
+        before = self.seats, self.group, self.until
+        self.seats = event.data.get(RESERVED_SEATS, 0)
+        self.group = event.data.get(RESERVED_FOR, "")
+        self.until = parse_logged_time(event.data.get(RESERVED_UNTIL))
+        after = self.seats, self.group, self.until
+        if after != (0, "", None):
+            GroupKind(self.group)
+            if not 1 <= self.seats <= MAX_CAPACITY:
+                return f"a job cannot reserve {self.seats} seats"
+        if event.event != EventType.RESERVE_CHANGED:
+            return "" if is_new or after == before else "another event changes the reserved seats"
+        if event.actor_kind == ActorKind.COMPANY:
+            return "" if after != before else "it changes nothing about the reserved seats"
+        due = before[2]
+        is_due = due is not None and event.effective_at == due and event.at >= due
+        if event.actor_kind != ActorKind.SYSTEM or after != (0, "", None) or not is_due:
+            return "the system ends the reserved seats at another time than announced"
+        return ""
+
+    def check_place(
+        self, event: Event, place: PastPlace, before: PlaceState, held: int, capacity: int
+    ) -> str:
+        """Check who takes and leaves a reserved seat. `held`: seats that all others hold."""
+        who, holds = place.application_id, place.status.holds_seat
+        if event.event == EventType.GROUP_NOTED:
+            self.digests[who] = event.data[CLAIM_DIGEST]
+        was_seated = event.from_status is not None and Status(event.from_status).holds_seat
+        takes = place.reserved_seat
+        if was_seated and holds:
+            return "" if takes == before.reserved_seat else "it changes which seat a person holds"
+        self.taken.discard(who)
+        if not holds:
+            return "it leaves a reserved seat to a person without a seat" if takes else ""
+        others = held - len(self.taken)
+        if not takes:
+            is_full = bool(self.seats) and others >= max(0, capacity - self.seats)
+            return "it gives a reserved seat to a person outside the group" if is_full else ""
+        self.taken.add(who)
+        if len(self.taken) > self.seats or who not in self.digests:
+            return "it gives a reserved seat that is not free, or to a person never confirmed"
         return ""

@@ -12,10 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
-from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold
+from pipeline.audit.job_rules import DrawFold, PlannedSeatsFold, PositionsFold, ReserveFold
 from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
+    ExceptionsFold,
     ExtensionsFold,
     LostPlacesFold,
     Place,
@@ -24,7 +25,15 @@ from pipeline.audit.rules import (
 )
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.place import PlaceState
-from pipeline.domain.states import JOB_MOVES, UNVERIFIED, VIA_KEY, ActorKind, EventType, Status
+from pipeline.domain.states import (
+    JOB_MOVES,
+    RESERVED_TAKEN,
+    UNVERIFIED,
+    VIA_KEY,
+    ActorKind,
+    EventType,
+    Status,
+)
 from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, MOVES, OUTCOMES, WISHED
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
@@ -82,10 +91,12 @@ class LogFold:
         self.unverified: set[UUID] = set()
         self.planned = PlannedSeatsFold()
         self.positions = PositionsFold()
+        self.reserve = ReserveFold()
         self.draw = DrawFold(job_id)
         self.contests = ContestsFold()
         self.accepted = AcceptedWishesFold()
         self.extensions = ExtensionsFold()
+        self.exceptions = ExceptionsFold()
         self.lost_places = LostPlacesFold()
 
     def refuse_unfinished(self) -> None:
@@ -114,16 +125,23 @@ class LogFold:
                     raise BadRow(event.seq, f"its ticket {ticket} is not at the line's end")
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
-            counters = {name: self.counts[status] for name, status in _COUNTED.items()}
-            counters["unverified"] = len(self.unverified)  # older rows do not hold it
-            if self.positions.to_fill is not None:
-                counters["hired"] = self.positions.hired
+            counters = self._counters(event)
             for name, counted in counters.items():
                 said = event.data.get(name, None if name in _COUNTED else 0)
                 if said != counted:
                     raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
+
+    def _counters(self, event: Event) -> dict[str, int]:
+        """Return the counters that a row must hold, by their names in its data."""
+        counters = {name: self.counts[status] for name, status in _COUNTED.items()}
+        counters["unverified"] = len(self.unverified)  # older rows do not hold it
+        if self.positions.to_fill is not None:
+            counters["hired"] = self.positions.hired
+        if self.reserve.seats or self.reserve.taken or RESERVED_TAKEN in event.data:
+            counters[RESERVED_TAKEN] = len(self.reserve.taken)
+        return counters
 
     def _check_chain(self, event: Event) -> None:
         if event.seq != self.seq + 1:
@@ -152,6 +170,7 @@ class LogFold:
             raise BadRow(event.seq, "a job has at least one seat")
         wrong = self.planned.check_job_event(event, self.job.get("capacity", 0))
         wrong = wrong or self.positions.check_job_event(event, before)
+        wrong = wrong or self.reserve.check_job_event(event, is_new=before is None)
         self._check_clock(event)
         drawn = self.places.values() if event.event == EventType.DRAWN else ()
         waiting = [each.application_id for each in drawn if each.status is Status.WAITLIST]
@@ -229,8 +248,16 @@ class LogFold:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
 
     def _check_wishes(self, event: Event, place: PastPlace, before: PlaceState) -> None:
-        wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
+        seated = (Status.ACTIVE, Status.PENDING_ACKNOWLEDGMENT)
+        others = sum(self.counts[each] for each in seated) - place.status.holds_seat
+        wrong = self.reserve.check_place(event, place, before, others, self.job["capacity"])
+        wrong = (
+            wrong
+            or wish_fault(event, place, before)
+            or self.accepted.promotion_fault(event, before)
+        )
         wrong = wrong or pass_fault(event, place, before, self.job["policy"])
+        wrong = wrong or self.exceptions.fault(event, place, before, self.places.values())
         if wrong := wrong or self.extensions.fault(event, place, before):
             raise BadRow(event.seq, wrong)
 

@@ -44,7 +44,8 @@ AT_ONCE = 2_000
 # The part of an event's data that is about the line. Everything else is left out.
 SHOWN = frozenset(
     "places missed active pending waiting unverified next_ticket status capacity policy"
-    " planned_seats_id draw_at seed algorithm drawn".split()
+    " planned_seats_id draw_at seed algorithm drawn exception people_passed from_ticket"
+    " from_tie reserved_seats reserved_for reserved_until reserved_taken".split()
 ).union(each.notes.name or name for name, each in PLACE.items() if not each.notes.is_private)
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
@@ -57,6 +58,7 @@ _WORDS: dict[str, str] = {
     **dict.fromkeys(_DECISIONS, LEFT),
     **dict.fromkeys(OF_CONTESTS, NOTED),
     **dict.fromkeys(OF_ANSWERS, ANSWERED),
+    EventType.GROUP_NOTED: ANSWERED,  # who is of a group is nobody's business
 }
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"

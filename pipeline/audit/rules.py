@@ -30,16 +30,22 @@ from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
     DEFER_WITHIN,
+    EXCEPTION,
     EXTEND_WITHIN,
+    FROM_TICKET,
+    FROM_TIE,
+    MOST_EXCEPTIONS,
     MOST_EXTENSIONS,
     OF_ANSWERS,
+    PEOPLE_PASSED,
     ActorKind,
     EventType,
+    ExceptionReason,
     Status,
 )
 from pipeline.domain.verbs import WISHED
 from pipeline.line.event_log import parse_logged_time
-from pipeline.models import Contest, Event
+from pipeline.models import Contest, Event, LineException
 from pipeline.selectors.past import PastPlace
 
 
@@ -200,7 +206,7 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     if event.event == EventType.PLACED:
         placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
-    if event.event in OF_ANSWERS:
+    if event.event in (*OF_ANSWERS, EventType.GROUP_NOTED):
         return _answers_fault(event, held, before)
     stood = before if place.status is Status.WAITLIST else PlaceState()  # wishes end with the wait
     for name in WISHES:
@@ -213,6 +219,9 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
 
 def _answers_fault(event: Event, held: PlaceState, before: PlaceState) -> str:
     asks = event.event == EventType.QUESTION_ASKED
+    if event.event == EventType.GROUP_NOTED:
+        by_system = event.actor_kind == ActorKind.SYSTEM
+        return "it notes a group, and changes the place" if held != before or by_system else ""
     if event.actor_kind != (ActorKind.COMPANY if asks else ActorKind.APPLICANT):
         return "only the company asks, and only the person answers"
     return "" if held == before else "it concerns answers, and changes the place"
@@ -296,6 +305,66 @@ class ExtensionsFold:
         return ""
 
 
+# Fold of exceptions: the company moves one person before all others, and says how many it passed.
+
+
+class ExceptionsFold:
+    """Exceptions of a log so far, each with the fields of its row."""
+
+    def __init__(self) -> None:
+        self.logged: dict[int, tuple[UUID, datetime, str, int, int, int]] = {}
+
+    def fault(
+        self, event: Event, place: PastPlace, before: PlaceState, everyone: Iterable[PastPlace]
+    ) -> str:
+        """Name the fault of an exception; empty if all is well. `place` is the one after it.
+
+        `everyone`: all places after it.
+        """
+        if event.event != EventType.MOVED_AHEAD:
+            return ""
+        others = [
+            each
+            for each in everyone
+            if each.status is Status.WAITLIST and each.application_id != place.application_id
+        ]
+        stood = (before.ticket, before.tie)
+        passed = [each for each in others if each.is_verified and _key(each) < stood]
+        if event.actor_kind != ActorKind.COMPANY or not place.is_verified:
+            return "only the company moves a person ahead, once verified"
+        if PlaceState.of(place) != replace(before, ticket=place.ticket, tie=place.tie):
+            return "it moves a person ahead, and changes more than the place"
+        first = min((each.ticket or 0 for each in others), default=0)
+        if not passed or (place.ticket, place.tie) != (first - 1, event.seq):
+            return "it moves a person ahead of nobody, or not to the front"
+        said = [event.data[name] for name in (PEOPLE_PASSED, FROM_TICKET, FROM_TIE)]
+        if said != [len(passed), *stood]:
+            return f"it says that it passed {said[0]} people, the log adds up to {len(passed)}"
+        reason = ExceptionReason(event.data[EXCEPTION])
+        self.logged[event.seq] = (
+            *(place.application_id, event.at, reason),
+            *(event.data[FROM_TICKET], event.data[FROM_TIE], len(passed)),
+        )
+        return "" if len(self.logged) <= MOST_EXCEPTIONS else "the job has had too many exceptions"
+
+    def differences(self, rows: Iterable[LineException]) -> Iterator[str]:
+        """Compare the rows of all exceptions with the log."""
+        live = {
+            row.seq: (
+                *(row.application_id, row.at, row.reason),
+                *(row.from_ticket, row.from_tie, row.people_passed),
+            )
+            for row in rows
+        }
+        for seq in sorted(live.keys() | self.logged.keys()):
+            if live.get(seq) != self.logged.get(seq):
+                yield f"exception {seq}: its row is not what the log says"
+
+
+def _key(place: PastPlace) -> tuple[int, int]:
+    return place.ticket or 0, place.tie or 0
+
+
 # Check of passes in a log: who asks to pass their next turn, and each turn that is passed. Like the
 # rest of the fold, it shares no rule with the code that writes the log.
 
@@ -354,6 +423,7 @@ def passed_turn_fault(
         passed_at=event.at,
         eligible_at=until,
         acknowledge_by=None,
+        reserved_seat=False,
     )
     if event.from_status == Status.WAITLIST:
         if not before.pass_next or event.actor_kind != ActorKind.SYSTEM:
@@ -413,7 +483,14 @@ class LostPlacesFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 return "it does not give back the place before the last miss"
-        if event.event in ("DEADLINE_EXTENDED", *WISHED, *OF_CONTESTS, *OF_ANSWERS):
+        if event.event in (
+            "DEADLINE_EXTENDED",
+            "MOVED_AHEAD",
+            "GROUP_NOTED",
+            *WISHED,
+            *OF_CONTESTS,
+            *OF_ANSWERS,
+        ):
             return ""
         if event.event == EventType.PASSED:
             return self.check_pass(event, place)

@@ -22,11 +22,27 @@ from pipeline.database.instants import snapshot
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, LogReadersBusy, VerifierBusy
 from pipeline.domain.place import PLACE
-from pipeline.domain.states import CLOSES_AT, HIRED, OPENS_AT, POSITIONS, Outcome, Status
+from pipeline.domain.states import (
+    CLOSES_AT,
+    HIRED,
+    OPENS_AT,
+    POSITIONS,
+    ClaimState,
+    Outcome,
+    Status,
+)
 from pipeline.line import removed_logs
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
-from pipeline.models import Application, Contest, Event, PlannedSeats
+from pipeline.models import (
+    Application,
+    Contest,
+    Event,
+    GroupClaim,
+    LineException,
+    PlannedSeats,
+)
+from pipeline.models.reserved import claim_digest
 from pipeline.selectors import past
 from pipeline.selectors.past import PastPlace
 from tasks.advisory_locks import HEAVY_READ_TURN, VERIFY_TURN
@@ -48,6 +64,8 @@ class LiveRows:
     applications: dict[UUID, Application]
     plans: list[PlannedSeats]
     contests: list[Contest]
+    exceptions: list[LineException]
+    claims: list[GroupClaim]
 
 
 def reconcile(fold: LogFold, live: LiveRows) -> list[str]:
@@ -59,6 +77,8 @@ def reconcile(fold: LogFold, live: LiveRows) -> list[str]:
         *_reconcile_hints(live),
         *_reconcile_planned_seats(fold, live.plans),
         *fold.contests.differences(live.contests),
+        *fold.exceptions.differences(live.exceptions),
+        *_reconcile_claims(fold.reserve.digests, live),
     ]
 
 
@@ -74,7 +94,9 @@ def read_live_rows(job: Job, applications: dict[UUID, Application]) -> LiveRows:
         read_applications(job.id, {each for each in ids if each not in applications}, applications)
     plans = PlannedSeats.objects.filter(job_id=job.id).order_by("id")
     contests = Contest.objects.filter(job_id=job.id).defer("text")
-    return LiveRows(job, applications, list(plans), list(contests))
+    exceptions = LineException.objects.filter(job_id=job.id).defer("text")
+    claims = GroupClaim.objects.filter(job_id=job.id)
+    return LiveRows(job, applications, list(plans), list(contests), list(exceptions), list(claims))
 
 
 def read_applications(job_id: UUID, ids: Iterable[UUID], into: dict[UUID, Application]) -> None:
@@ -127,6 +149,11 @@ def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> It
         "drawn_at": fold.draw.drawn_at,
         "positions_to_fill": fold.positions.to_fill,
         "hired_count": fold.positions.hired,
+        "exception_count": len(fold.exceptions.logged),
+        "reserved_seats": fold.reserve.seats,
+        "reserved_for": fold.reserve.group,
+        "reserved_until": fold.reserve.until,
+        "reserved_count": len(fold.reserve.taken),
         "opens_at": fold.positions.opens_at,
         "closes_at": fold.positions.closes_at,
         "is_test": "clock_offset_seconds" in fold.job,
@@ -149,15 +176,17 @@ def _reconcile_hints(live: LiveRows) -> Iterator[str]:
         moments = [job.last_event_at] if moments or waiting else []
     else:
         moments += [plan.next_at for plan in live.plans]
-        date = job.opens_at if job.status == JobStatus.DRAFT else job.closes_at
-        moments += [date] if date else []
+        is_draft = job.status == JobStatus.DRAFT
+        dates = [job.opens_at] if is_draft else [job.closes_at, job.reserved_until]
+        moments += [date for date in dates if date]
     if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
         moments.append(job.draw_at)
-    elif job.status == JobStatus.OPEN and job.seats_free:
+    elif job.status == JobStatus.OPEN and job.unheld_seats:
         # A seat stays free although someone may take it only while passes are left to be made; then
         # the job is due at once.
         last = job.last_event_at
-        moments += [max(row.held_until or last, last) for row in waiting if row.is_verified]
+        able = [row for row in waiting if job.seats_free or row.is_member]
+        moments += [max(row.held_until or last, last) for row in able if row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:
         if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more
@@ -166,6 +195,24 @@ def _reconcile_hints(live: LiveRows) -> Iterator[str]:
         due = max(due - timedelta(seconds=job.clock_offset_seconds), instants.now())
     if due is not None and (job.next_due_at is None or job.next_due_at > due):
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
+
+
+def _reconcile_claims(digests: dict[UUID, str], live: LiveRows) -> Iterator[str]:
+    """Compare statements of belonging with the digests in the log, and with who counts as a member.
+
+    A statement is deleted with the person's data; nothing then opens its digest.
+    """
+    confirmed = set()
+    for claim in live.claims:
+        if claim.state != ClaimState.STATED:
+            what = f"application {claim.application_id}: statement of belonging"
+            logged = digests.get(claim.application_id)
+            yield from _reconcile_values(what, logged, claim_digest(claim))
+        if claim.state == ClaimState.CONFIRMED:
+            confirmed.add(claim.application_id)
+    members = {row.id for row in live.applications.values() if row.is_member}
+    for application_id in sorted(members ^ confirmed):
+        yield f"application {application_id}: is_member is not what its statement says"
 
 
 def _reconcile_planned_seats(fold: LogFold, plans: list[PlannedSeats]) -> Iterator[str]:

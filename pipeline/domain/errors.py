@@ -18,6 +18,8 @@ _PARTICIPLES = {
     "CHANGE_ANSWERS": "answered differently",
     "CLOSE_OUT": "closed out",
     "DEFER": "deferred",
+    "MOVE_AHEAD": "moved ahead",
+    "NOTE_GROUP": "confirmed for a group or declined",
     "VERIFY": "verified",
     "WITHDRAW": "withdrawn",
 }
@@ -391,6 +393,14 @@ class NotPassable(LineError):
 
 
 class NotExtendable(LineError):
+    message = "{why}"
+
+
+class ReserveRefused(LineError):
+    message = "{why}"
+
+
+class NotMovable(LineError):
     message = "{why}"
 
 

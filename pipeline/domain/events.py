@@ -21,6 +21,8 @@ from pipeline.domain.states import (
     OPENS_AT,
     PLANNED_SEATS,
     POSITIONS,
+    RESERVED_SEATS,
+    RESERVED_UNTIL,
     ActorKind,
     EventType,
     Move,
@@ -174,6 +176,21 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
             ),
             OPENS_AT: _("The company announced that the job opens at {opens}."),
             None: _("The company took back the announced date."),
+        },
+    ),
+    EventType.RESERVE_CHANGED: LoggedEvent(
+        words=EventWords("plain", _("Reserved seats changed")),
+        webhook="How many seats of a job are reserved for a group changed, or until when",
+        sentences={
+            RESERVED_UNTIL: _(
+                "The company reserved {reserved} for people of a group. Those that nobody of the "
+                "group has taken by {reserved_until} go to the line."
+            ),
+            RESERVED_SEATS: _("The company reserved {reserved} for people of a group."),
+            ActorKind.SYSTEM: _(
+                "As announced for {planned}, the reserved seats that are free go to the line."
+            ),
+            None: _("The company reserves no seats any more."),
         },
     ),
     EventType.CLOCK_ADVANCED: LoggedEvent(

@@ -66,6 +66,7 @@ class PlaceState:
     ] = False
     passed_at: datetime | None = None
     verify_by: datetime | None = None
+    reserved_seat: Annotated[bool, Notes("reserved")] = False
 
     @classmethod
     def of(cls, place: Any) -> PlaceState:

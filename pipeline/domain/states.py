@@ -45,6 +45,20 @@ FILLED_BY = "filled_by_seq"
 # The name in an event's data of the answers that were given with it: the version of the form, and
 # their number and digest. That of the further question that was asked or answered.
 ANSWERS, QUESTION_ID = "answers", "question_id"
+# The names in the data of a job's events of its number of reserved seats, of the group that they
+# are for, and of the time at which they fall to the line; left out if there are none. The name in
+# an event's data of the salted digest of what was decided about a person and that group.
+RESERVED_SEATS, RESERVED_FOR, RESERVED_UNTIL = "reserved_seats", "reserved_for", "reserved_until"
+CLAIM_DIGEST = "claim_digest"
+# The name in an event's data of the number of people who hold a reserved seat, in a job that has,
+# or had, reserved seats.
+RESERVED_TAKEN = "reserved_taken"
+# The names in the data of an exception of its reason, of the number of people passed, and of the
+# ticket and tie that the person had before. How many exceptions a job can have: everyone passed is
+# told of each.
+EXCEPTION, PEOPLE_PASSED = "exception", "people_passed"
+FROM_TICKET, FROM_TIE = "from_ticket", "from_tie"
+MOST_EXCEPTIONS = 100
 
 
 class Status(StrEnum):
@@ -84,6 +98,7 @@ class EventType(StrEnum):
     LAPSED = "LAPSED"
     REINSTATED = "REINSTATED"
     PLACED = "PLACED"
+    MOVED_AHEAD = "MOVED_AHEAD"  # to the front, by a reasoned exception
     DEFERRED = "DEFERRED"  # with a time, or without one any more
     PREACCEPTED = "PREACCEPTED"  # the same
     PASS_ASKED = "PASS_ASKED"  # noqa: S105  the next turn is to be passed, or not any more
@@ -91,6 +106,7 @@ class EventType(StrEnum):
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
+    GROUP_NOTED = "GROUP_NOTED"  # it was decided whether the person belongs to the job's group
     CONTESTED = "CONTESTED"  # the person asked the company to look again
     CONTEST_ANSWERED = "CONTEST_ANSWERED"
     ANSWERS_CHANGED = "ANSWERS_CHANGED"  # of a person who waits, or to a further question
@@ -104,6 +120,7 @@ class EventType(StrEnum):
     POLICY_CHANGED = "POLICY_CHANGED"
     POSITIONS_CHANGED = "POSITIONS_CHANGED"
     DATES_CHANGED = "DATES_CHANGED"  # at which the system opens or closes the job
+    RESERVE_CHANGED = "RESERVE_CHANGED"  # how many seats are for a group, or for how long
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
     DRAWN = "DRAWN"  # the order of the first line, by lot
 
@@ -127,6 +144,7 @@ class Move(StrEnum):
     LAPSE = "LAPSE"
     REINSTATE = "REINSTATE"  # to the place before a miss, or before a contested decision
     PLACE = "PLACE"  # by the draw of the order
+    MOVE_AHEAD = "MOVE_AHEAD"  # to the front of the line, by a reasoned exception
     DEFER = "DEFER"  # the person keeps the place, and is offered no seat until a time
     PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
     ASK_PASS = "ASK_PASS"  # noqa: S105  the person wants to pass their next turn
@@ -140,6 +158,7 @@ class Move(StrEnum):
     ANSWER_CONTEST = "ANSWER_CONTEST"
     CHANGE_ANSWERS = "CHANGE_ANSWERS"  # moves nobody, as the next
     ASK_QUESTION = "ASK_QUESTION"
+    NOTE_GROUP = "NOTE_GROUP"  # the same; the person may take a reserved seat, or not
 
 
 # The outcomes that a company can choose, and the move of each.
@@ -222,3 +241,29 @@ class ReinstatementReason(StrEnum):
     ACCOMMODATION = "ACCOMMODATION"
     OUR_ERROR = "OUR_ERROR"
     MAIL_FAILURE = "MAIL_FAILURE"
+
+
+class ExceptionReason(StrEnum):
+    """Reason for moving a person to the front. Everyone passed reads it, and the log holds it."""
+
+    LEGAL_DUTY = "LEGAL_DUTY"
+    OUR_ERROR = "OUR_ERROR"
+    HARDSHIP = "HARDSHIP"
+    OTHER = "OTHER"
+
+
+class GroupKind(StrEnum):
+    """Public reason for which seats are reserved for a group. The log holds this code."""
+
+    INTERNAL = "INTERNAL"
+    DISABILITY = "DISABILITY"
+    LEGAL_PREFERENCE = "LEGAL_PREFERENCE"
+    OWN = "OWN"  # in the company's own words
+
+
+class ClaimState(StrEnum):
+    """State of a person's statement that they belong to a job's group."""
+
+    STATED = "STATED"  # the company decides, or the person enters the code
+    CONFIRMED = "CONFIRMED"
+    DECLINED = "DECLINED"

@@ -11,14 +11,13 @@ from __future__ import annotations
 from django.utils.translation import gettext_noop as _
 
 from pipeline.domain import errors
-from pipeline.domain.contests import ContestAnswer
 from pipeline.domain.events import JOB_EVENTS, EventWords, LoggedEvent, Verb
+from pipeline.domain.notes import CHANGED, OF_NOTES
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
     PLANNED_SEATS,
-    QUESTION_ID,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -34,8 +33,6 @@ _ACTIVE, _ENDED = Status.ACTIVE, Status.INACTIVE
 # What differs in some events: a place given back although no deadline was missed, a wish that is
 # not one any more.
 AFTER_REMOVAL, TAKEN_BACK = "removal", "taken back"
-# What can refuse any change of a line that may offer seats.
-_CHANGED = (errors.IllegalMove, errors.ClockMoving, errors.SandboxFull)
 _JOINING = (
     errors.AlreadyApplied,
     errors.AlreadyDecided,
@@ -126,7 +123,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.ACKNOWLEDGE,
                 {_PENDING: _ACTIVE},
                 Action.CONFIRM_SEAT,
-                (errors.AcknowledgmentExpired, *_CHANGED),
+                (errors.AcknowledgmentExpired, *CHANGED),
             ),
         ),
         sentences={
@@ -152,7 +149,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.EXTEND,
                 {_PENDING: _PENDING},
                 Action.DECIDE,
-                (errors.NotExtendable, errors.AcknowledgmentExpired, *_CHANGED),
+                (errors.NotExtendable, errors.AcknowledgmentExpired, *CHANGED),
             ),
         ),
         sentences={
@@ -216,7 +213,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.REINSTATE,
                 {_WAIT: _WAIT, _ENDED: _WAIT},
                 Action.REINSTATE,
-                (errors.NotReinstatable, errors.AlreadyApplied, *_CHANGED),
+                (errors.NotReinstatable, errors.AlreadyApplied, *CHANGED),
                 of_verified=True,
             ),
         ),
@@ -244,6 +241,31 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             )
         },
     ),
+    EventType.MOVED_AHEAD: LoggedEvent(
+        words=EventWords(
+            "warn",
+            _("was moved to the front by an exception"),
+            _("Moved to the front by an exception"),
+            _("You were moved to the front"),
+        ),
+        filtered=_("Moved ahead by an exception"),
+        webhook="The company moved a person to the front of the line by a reasoned exception",
+        verbs=(
+            Verb(
+                Move.MOVE_AHEAD,
+                {_WAIT: _WAIT},
+                Action.DECIDE,
+                (errors.NotMovable, *CHANGED),
+                of_verified=True,
+            ),
+        ),
+        sentences={
+            None: _(
+                "The company moved {they} to the front of the line, ahead of {passed}. Its reason: "
+                "{why_ahead}. Everyone passed is told."
+            )
+        },
+    ),
     EventType.DEFERRED: LoggedEvent(
         words=EventWords(
             "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
@@ -256,7 +278,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.DEFER,
                 {_WAIT: _WAIT},
                 Action.DEFER,
-                (errors.NotDeferrable, *_CHANGED),
+                (errors.NotDeferrable, *CHANGED),
                 of_verified=True,
             ),
         ),
@@ -279,7 +301,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.PREACCEPT,
                 {_WAIT: _WAIT},
                 Action.PREACCEPT,
-                (errors.NotPreacceptable, *_CHANGED),
+                (errors.NotPreacceptable, *CHANGED),
                 of_verified=True,
             ),
         ),
@@ -310,7 +332,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.ASK_PASS,
                 {_WAIT: _WAIT},
                 Action.PASS_TURN,
-                (errors.NotPassable, *_CHANGED),
+                (errors.NotPassable, *CHANGED),
                 of_verified=True,
             ),
         ),
@@ -333,7 +355,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 Move.PASS,
                 {_WAIT: _WAIT, _PENDING: _WAIT},
                 Action.PASS_TURN,
-                (errors.NotPassable, errors.AcknowledgmentExpired, *_CHANGED),
+                (errors.NotPassable, errors.AcknowledgmentExpired, *CHANGED),
                 of_verified=True,
             ),
         ),
@@ -427,133 +449,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             )
         },
     ),
-    EventType.CONTESTED: LoggedEvent(
-        words=EventWords(
-            "wait", "asked to look again", "Asked you to look again", "You asked to look again"
-        ),
-        filtered="Asked to look again",
-        webhook="A person asked the company to look again at how the application ended",
-        verbs=(
-            Verb(
-                Move.CONTEST,
-                {_ENDED: _ENDED},
-                Action.CONTEST,
-                (
-                    errors.LogArchived,
-                    errors.NotContestable,
-                    errors.AlreadyContested,
-                    errors.ContestTooLate,
-                    errors.ClockMoving,
-                ),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            None: (
-                "{They} asked the company to look again at how the application ended. The company "
-                "must answer by {answer_by}."
-            )
-        },
-    ),
-    EventType.CONTEST_ANSWERED: LoggedEvent(
-        words=EventWords(
-            "plain", "was answered: look again", "Answered: look again", "The company looked again"
-        ),
-        webhook="The company answered the request, or the person was erased",
-        verbs=(
-            Verb(
-                Move.ANSWER_CONTEST,
-                {_ENDED: _ENDED},
-                Action.ANSWER_CONTEST,
-                (
-                    errors.ContestAnswered,
-                    errors.NotReinstatable,
-                    errors.AlreadyApplied,
-                    errors.ClockMoving,
-                    errors.SandboxFull,
-                ),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            ContestAnswer.UPHELD: (
-                "The company looked again at {their} application, which stays ended. Its reason: "
-                "{why_answered}."
-            ),
-            ContestAnswer.CHANGED: (
-                "The company looked again and gave {they} {their} place back. Its reason: "
-                "{why_answered}."
-            ),
-            ContestAnswer.DROPPED: (
-                "The request to look again ended without an answer, because {their} data was "
-                "erased."
-            ),
-        },
-    ),
-    EventType.ANSWERS_CHANGED: LoggedEvent(
-        words=EventWords(
-            "plain",
-            _("changed the answers"),
-            _("Changed the answers"),
-            _("Answers changed"),
-        ),
-        other_words={
-            QUESTION_ID: EventWords(
-                "plain",
-                _("answered a further question"),
-                _("Answered your question"),
-                _("You answered a question"),
-            )
-        },
-        filtered="Answers changed",
-        webhook="A person changed their answers, or answered a further question",
-        verbs=(
-            Verb(
-                Move.CHANGE_ANSWERS,
-                {_WAIT: _WAIT, _ACTIVE: _ACTIVE},
-                Action.CHANGE_ANSWERS,
-                (
-                    errors.AnswersNotChangeable,
-                    errors.FurtherQuestionNotFound,
-                    errors.FormChanged,
-                    errors.UploadExpired,
-                    errors.FileKindRefused,
-                    errors.TooManyAttachments,
-                    *_CHANGED,
-                ),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            QUESTION_ID: _("{They} answered the further question of the company."),
-            None: _(
-                "{They} changed {own} answers to the company’s questions. The place in line stays "
-                "the same."
-            ),
-        },
-    ),
-    EventType.QUESTION_ASKED: LoggedEvent(
-        words=EventWords(
-            "wait",
-            _("was asked one more question"),
-            _("Asked one more question"),
-            _("A further question"),
-        ),
-        webhook="The company asked a person in a seat one more question",
-        verbs=(
-            Verb(
-                Move.ASK_QUESTION,
-                {_ACTIVE: _ACTIVE},
-                Action.ASK_QUESTION,
-                (errors.QuestionNotAskable, *_CHANGED),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            None: _("The company asked {they} one more question, to be answered by {answer_by}.")
-        },
-    ),
 }
+OF_APPLICATIONS |= OF_NOTES
 
 DECLARED = OF_APPLICATIONS | JOB_EVENTS
 VERBS: dict[Move, Verb] = {

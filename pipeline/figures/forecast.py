@@ -238,7 +238,12 @@ def read_outlook(job_id: UUID, position: int) -> Outlook:
 
 
 def _fresh_rows(job_ids: Iterable[UUID]) -> Iterable[JobForecast]:
-    return JobForecast.objects.filter(job_id__in=job_ids, made_at__gt=Now() - OLDEST_SHOWN)
+    """Return the forecasts that can be shown: none where seats are reserved for a group.
+
+    How long someone waits there depends on whether they belong to it, which nobody else may learn.
+    """
+    fresh = JobForecast.objects.filter(job_id__in=job_ids, made_at__gt=Now() - OLDEST_SHOWN)
+    return fresh.filter(job_id__in=Job.objects.filter(reserved_seats=0).values("id"))
 
 
 def _find_prospect(row: JobForecast, position: int) -> Prospect | None:

@@ -36,7 +36,10 @@ USUAL_WEEKS = 8
 
 
 class SeatState(NamedTuple):
-    """State of a job's seats after an event. `waiting` counts verified people only."""
+    """State of a job's seats after an event. `waiting` counts verified people only.
+
+    `reserved`: free seats that only people of a group can take; none of them waits.
+    """
 
     at: datetime
     status: str
@@ -44,6 +47,7 @@ class SeatState(NamedTuple):
     active: int
     pending: int
     waiting: int
+    reserved: int = 0
 
 
 class MissedOffer(NamedTuple):
@@ -66,7 +70,8 @@ class IdleSeatLedger:
     # Free while the job was open and everyone verified on the waitlist was in a cool-down or had
     # asked for no seat yet.
     cooldown: timedelta = _NONE
-    # Free while the job was open and no verified person waited.
+    # Free while the job was open and no verified person waited, or none of the group that the seat
+    # is reserved for.
     nobody: timedelta = _NONE
     # Free while the job was paused.
     paused: timedelta = _NONE
@@ -139,8 +144,9 @@ def _add_span(sums: list[timedelta], state: SeatState, missing: int, span: timed
         sums[_MISSED] += span * missing
     if state.capacity > held:
         free = _COOLDOWN if state.waiting else _NOBODY
-        cause = _PAUSED if state.status == _STOPPED else free
-        sums[cause] += span * (state.capacity - held)
+        is_paused = state.status == _STOPPED
+        sums[_PAUSED if is_paused else free] += span * (state.capacity - held - state.reserved)
+        sums[_PAUSED if is_paused else _NOBODY] += span * state.reserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,15 +249,17 @@ def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
 # miss the time of its offer. Rows after which the seats are as before are left out: in a long line
 # most people only join it. Before a draw by lot, seats are as in a draft: they cannot be taken.
 _READ = """
-SELECT number, row.at, row.status, row.capacity, row.positions, active, pending, waiting, hired,
-       base.status, base.capacity, base.positions, offer.at
+SELECT number, row.at, row.status, row.capacity, row.positions, row.reserve,
+       active, pending, waiting, hired, taken,
+       base.status, base.capacity, base.positions, base.reserve, offer.at
 FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) WITH ORDINALITY AS wanted (job, first, number)
 JOIN jobs_job job ON job.id = wanted.job
 CROSS JOIN LATERAL (
     SELECT CASE WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity')
                 THEN 'DRAFT' ELSE data ->> 'status' END AS status,
            (data ->> 'capacity')::int AS capacity,
-           (data ->> 'positions_to_fill')::int AS positions
+           (data ->> 'positions_to_fill')::int AS positions,
+           (data ->> 'reserved_seats')::int AS reserve
     FROM pipeline_event
     WHERE job_id = wanted.job AND application_id IS NULL AND seq <= wanted.first
     ORDER BY seq DESC LIMIT 1
@@ -263,6 +271,7 @@ CROSS JOIN LATERAL (
                ELSE data ->> 'status' END END AS status,
            CASE WHEN application_id IS NULL THEN (data ->> 'capacity')::int END AS capacity,
            (data ->> 'positions_to_fill')::int AS positions, (data ->> 'hired')::int AS hired,
+           (data ->> 'reserved_seats')::int AS reserve, (data ->> 'reserved_taken')::int AS taken,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
            (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting,
            lag((data ->> 'active')::int + (data ->> 'pending')::int) OVER earlier AS held_before,
@@ -287,13 +296,15 @@ ORDER BY number, row.seq
 def seat_state(at: datetime, job: Sequence[Any], counters: Sequence[Any]) -> SeatState:
     """Return the state of seats after an event.
 
-    `job`: its status, seats and positions to fill. `counters`: people in review, those who must
-    confirm, verified people waiting, and people hired.
+    `job`: its status, seats, positions to fill and reserved seats. `counters`: people in review,
+    those who must confirm, verified people waiting, people hired and those in reserved seats.
     """
-    (status, capacity, positions), (active, pending, waiting, hired) = job, counters
+    (status, capacity, positions, reserve), (active, pending, waiting, hired, taken) = job, counters
     if positions is not None and positions == hired:
         capacity = active + pending
-    return SeatState(at, status, capacity, active, pending, waiting)
+    free = max(0, capacity - active - pending)
+    reserved = min(free, max(0, (reserve or 0) - (taken or 0)))
+    return SeatState(at, status, capacity, active, pending, waiting, reserved)
 
 
 def _read_states(
@@ -309,7 +320,7 @@ def _read_states(
         misses: list[MissedOffer] = []
         known: Sequence[Any] = ()
         for _, at, *row, offered_at in own:
-            about_job, counters, base = row[:3], row[3:7], row[7:]
+            about_job, counters, base = row[:4], row[4:9], row[9:]
             known = about_job if about_job[0] else known or base
             states.append(seat_state(at, known, counters))
             if offered_at:

@@ -24,6 +24,7 @@ from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.line import removed_logs
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Contest, Event
+from pipeline.selectors.exceptions import count_exceptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,8 @@ class PublicCounts:
     """Numbers of a job's last events. A number from 1 to FEWEST_SHOWN - 1 is None.
 
     `since` is the time of the first counted event. The keys of the tables are codes of reasons;
-    removals without a reason have the key NONE.
+    removals without a reason have the key NONE. Exceptions are counted from the job's beginning,
+    and their number is exact: whom they passed knows of them.
     """
 
     since: datetime
@@ -271,8 +273,11 @@ class PublicCounts:
     removals: Mapping[str, int | None]
     given_back: Mapping[str, int | None]
     extended: int | None
+    exceptions: int
+    exceptions_by_reason: Mapping[str, int | None]
     contests: ContestCounts
     seats_changed: int
+    reserve_changed: int
     rules_changed: int
 
 
@@ -327,12 +332,15 @@ def read_public_facts(job: Job) -> PublicCounts:
         removals=public_facts_by_reason("REMOVED"),
         given_back=public_facts_by_reason("REINSTATED"),
         extended=shown_fact(counts.get(("DEADLINE_EXTENDED", ActorKind.COMPANY), 0)),
+        exceptions=job.exception_count,
+        exceptions_by_reason={code: shown_fact(n) for code, n in count_exceptions(job).items()},
         contests=ContestCounts(
             shown_fact(public_total("CONTESTED")),
             shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),
             shown_fact(open_contests.filter(answer_by__lte=now).count()),
         ),
         seats_changed=public_total("CAPACITY_CHANGED"),
+        reserve_changed=public_total("RESERVE_CHANGED"),
         rules_changed=public_total("POLICY_CHANGED"),
     )
     caches["local"].set(key, known, KEPT_SECONDS)
@@ -353,7 +361,9 @@ _READ_GAUGES = """
 WITH job AS MATERIALIZED (
     SELECT id, status, seq, active_count, pending_count, waitlist_count, head_ticket, next_due_at,
            CASE WHEN hired_count = positions_to_fill THEN 0
-                ELSE greatest(0, capacity - active_count - pending_count) END AS seats_free
+                ELSE greatest(0, least(capacity - active_count - pending_count,
+                    capacity - reserved_seats - active_count - pending_count + CASE
+                        WHEN reserved_seats > 0 THEN reserved_count ELSE 0 END)) END AS seats_free
     FROM jobs_job WHERE NOT is_test
 ), idle AS (
     SELECT sum((SELECT count(*) FROM (

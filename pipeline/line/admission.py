@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
@@ -17,8 +18,21 @@ from pipeline.domain.errors import (
     DrawFull,
     DrawFullOfUnverified,
     JobNotOpen,
+    NotMovable,
 )
-from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Move
+from pipeline.domain.states import (
+    DRAW_AT,
+    EXCEPTION,
+    FROM_TICKET,
+    FROM_TIE,
+    MOST_EXCEPTIONS,
+    PEOPLE_PASSED,
+    VERIFY_WITHIN,
+    Actor,
+    ActorKind,
+    ExceptionReason,
+    Move,
+)
 from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
@@ -152,7 +166,7 @@ def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int)
 
     If the walk to the next in line is unfinished, it reaches this person in their turn.
     """
-    if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
+    if job.status is not JobStatus.OPEN or job.awaits_draw or not job.can_take_seat(application):
         return
     if job.is_walk_unfinished:
         return
@@ -207,3 +221,39 @@ def pass_offered_seat(job: LockedJob, application: Application, *, actor: Actor)
     application.ticket, application.tie = job.source.place_before_offer(application)
     job.head_ticket = min(job.head_ticket, application.ticket)
     make_move(job, application, Move.PASS, actor=actor)
+
+
+# A place at the front, by an exception that everyone passed is told of.
+
+
+def move_to_front(
+    job: LockedJob,
+    application: Application,
+    *,
+    reason: ExceptionReason,
+    actor: Actor,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> LogEntry:
+    """Move a person of a settled line before everyone who waits. Raises NotMovable, IllegalMove.
+
+    The ticket is one less than the first of all, so it can be below 1. Nobody else's place changes,
+    and nobody becomes eligible by this, so no free seat is offered.
+    """
+    if job.exception_count >= MOST_EXCEPTIONS:
+        why = _("This job has had %(most)d exceptions, which is the limit.")
+        raise NotMovable(why=why % {"most": MOST_EXCEPTIONS})
+    if job.awaits_draw:
+        raise NotMovable(why=_("The order has not been drawn yet, so nobody has a place."))
+    front = job.source.front(job, application)
+    if not front.people_ahead:
+        raise NotMovable(why=_("This person is the first in line already."))
+    passed = {
+        EXCEPTION: str(reason),
+        PEOPLE_PASSED: front.people_ahead,
+        FROM_TICKET: application.ticket,
+        FROM_TIE: application.tie,
+    }
+    application.ticket, application.tie = front.ticket - 1, job.seq + 1
+    job.head_ticket = min(job.head_ticket, application.ticket)
+    job.exception_count, job.has_rare_changes = job.exception_count + 1, True
+    return make_move(job, application, Move.MOVE_AHEAD, actor=actor, facts={**facts, **passed})

@@ -40,10 +40,21 @@ class Due(NamedTuple):
 
 
 class Next(NamedTuple):
-    """The next in line, each with a time zone, and the first ticket that was skipped."""
+    """The next in line, each with a time zone, and the first ticket that was skipped.
+
+    `is_partial`: others who could take a seat for anyone may stand between them.
+    """
 
     people: list[tuple[Application, str]]
     skipped: int | None
+    is_partial: bool = False
+
+
+class Front(NamedTuple):
+    """Front of a line, seen from a place in it: the first ticket, and the verified people ahead."""
+
+    ticket: int
+    people_ahead: int
 
 
 class Source(Protocol):
@@ -63,6 +74,12 @@ class Source(Protocol):
         """Return the first eligible people, one for each free seat.
 
         Also at most `passes` people before the last of them who pass their turn.
+        """
+
+    def next_members(self, job: LockedJob, *, passes: int) -> list[tuple[Application, str]]:
+        """Return the first eligible people of the group, one for each free reserved seat.
+
+        Also people of it who pass their turn, as above.
         """
 
     def next_held(self, job: LockedJob) -> datetime | None:
@@ -88,6 +105,9 @@ class Source(Protocol):
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         """Return the ticket and tie of a person before the seat that they hold."""
+
+    def front(self, job: LockedJob, application: Application) -> Front:
+        """Return the front of the line as the person sees it, who is on the waitlist."""
 
     def drop_plans(self, job: LockedJob) -> None:
         """Delete all plans of a job that closes."""
@@ -137,6 +157,11 @@ class LockedJob(LineCounters):
     drawn_at: datetime | None
     positions_to_fill: int | None
     hired_count: int
+    exception_count: int
+    reserved_seats: int
+    reserved_for: str
+    reserved_count: int
+    reserved_until: datetime | None
     opens_at: datetime | None
     closes_at: datetime | None
     # Types of webhooks that someone wants, for `pipeline.webhooks.queue`; read along, because
@@ -169,8 +194,9 @@ class LockedJob(LineCounters):
     # limit. Then people who come before others may still be waiting for a free seat, so nobody else
     # gets it in this transaction.
     turns_passed: int = 0
-    # Whether this change touches the positions, the people hired or the dates.
-    is_hiring_changed: bool = False
+    # Whether this change touches the positions, the people hired, the dates, the exceptions or the
+    # reserved seats.
+    has_rare_changes: bool = False
     is_walk_unfinished: bool = False
     # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)
@@ -193,7 +219,7 @@ class LockedJob(LineCounters):
 
     def next_date(self, since: datetime) -> datetime | None:
         """Return the next announced time of the job itself: it opens, is drawn by lot or closes."""
-        dates = [self.closes_at, self.draw_at if self.awaits_draw else None]
+        dates = [self.closes_at, self.draw_at if self.awaits_draw else None, self.reserved_until]
         if self.status is JobStatus.DRAFT:
             dates = [self.opens_at]
         elif self.status is JobStatus.CLOSED:
@@ -203,6 +229,10 @@ class LockedJob(LineCounters):
     def quiet_hours_of(self, application: Application) -> QuietHours | None:
         """Return the quiet hours of an application's person under the current policy, if any."""
         return self.policy.quiet_hours(self.zones.get(application.id, ""))
+
+    def can_take_seat(self, application: Application) -> bool:
+        """Tell whether a seat is free for a person: one for anyone, or one for their group."""
+        return bool(self.seats_free or (application.is_member and self.reserved_seats_free))
 
     def note_due(self, moment: datetime) -> None:
         """Make the job due at `moment`, unless it is due earlier."""

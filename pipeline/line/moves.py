@@ -23,6 +23,10 @@ from pipeline.domain.states import (
     JOB_MOVES,
     OPENS_AT,
     POSITIONS,
+    RESERVED_FOR,
+    RESERVED_SEATS,
+    RESERVED_TAKEN,
+    RESERVED_UNTIL,
     SYSTEM,
     TIME_ZONE,
     VIA_KEY,
@@ -53,7 +57,8 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     pass the place before the offer.
     """
     if move in _IN_PLACE:  # the place stays, or was set
-        application.verify_by = (move is Move.PLACE and application.verify_by) or None
+        keeps_unverified = move in (Move.PLACE, Move.NOTE_GROUP)
+        application.verify_by = (keeps_unverified and application.verify_by) or None
         if move is Move.PREACCEPT and application.accept_until:  # says the opposite of a pass
             application.pass_next = False
         elif move is Move.ASK_PASS and application.pass_next:
@@ -121,6 +126,23 @@ def replayable_effects(application: Application) -> dict[str, Any]:
     return known
 
 
+def _take_or_leave_reserved(
+    job: LockedJob, application: Application, before: Status | None, after: Status
+) -> None:
+    """Note whether the seat that a person takes is a reserved one, or that they have left it.
+
+    People of the job's group take a reserved seat while one is free. The counters of seats are
+    those before the move.
+    """
+    if (before is not None and before.holds_seat) == after.holds_seat:
+        return
+    takes = after.holds_seat and application.is_member and bool(job.reserved_seats_free)
+    if takes != application.reserved_seat:
+        application.reserved_seat = takes
+        job.reserved_count += 1 if takes else -1
+        job.has_rare_changes = True
+
+
 _COUNTERS = {
     Status.ACTIVE: "active_count",
     Status.PENDING_ACKNOWLEDGMENT: "pending_count",
@@ -148,6 +170,7 @@ def make_move(
     is_new = before is None or application.id in job.created
     (job.created if is_new else job.changed)[application.id] = application
     apply_effects(job, application, move)
+    _take_or_leave_reserved(job, application, before, now_in)
     for status, step in ((before, -1), (now_in, +1)):
         if status in _COUNTERS:
             counter = _COUNTERS[status]
@@ -156,7 +179,7 @@ def make_move(
     job.unverified_count += is_unverified - was_unverified
     if move is Move.HIRE:
         job.hired_count += 1
-        job.is_hiring_changed = True
+        job.has_rare_changes = True
     quiet = job.quiet_hours_of(application) if now_in is Status.PENDING_ACKNOWLEDGMENT else None
     if quiet:
         facts = {**facts, TIME_ZONE: quiet.zone}
@@ -173,7 +196,7 @@ def make_move(
         effective_at=effective_at,
     )
     left_seat = before and before.holds_seat and not now_in.holds_seat
-    if left_seat and job.seats_free:  # not while a lowered capacity drains
+    if left_seat and job.unheld_seats:  # not while a lowered capacity drains
         job.freed_by.append(entry.seq)
     return entry
 
@@ -206,6 +229,9 @@ def promote(
     return None
 
 
+_RARE = (EventType.POSITIONS_CHANGED, EventType.DATES_CHANGED, EventType.RESERVE_CHANGED)
+
+
 def make_job_move(
     job: LockedJob,
     event: EventType,
@@ -217,11 +243,11 @@ def make_job_move(
 ) -> LogEntry:
     """Log a change of the job itself, with the job data that replay needs from here on.
 
-    The data also has the offset of a sandbox's clock, the announced times and the number of
-    positions to fill. `facts` as in `make_move`.
+    The data also has the offset of a sandbox's clock, the announced times, the number of positions
+    to fill and that of reserved seats. `facts` as in `make_move`.
     """
-    if event in (EventType.POSITIONS_CHANGED, EventType.DATES_CHANGED):
-        job.is_hiring_changed = True
+    if event in _RARE:
+        job.has_rare_changes = True
     data = {
         **facts,
         "status": job.status.value,
@@ -232,7 +258,10 @@ def make_job_move(
         data["clock_offset_seconds"] = job.clock_offset_seconds
     if job.positions_to_fill is not None:
         data[POSITIONS] = job.positions_to_fill
+    if job.reserved_seats:
+        data |= {RESERVED_SEATS: job.reserved_seats, RESERVED_FOR: job.reserved_for}
     dates = {DRAW_AT: job.draw_at, OPENS_AT: job.opens_at, CLOSES_AT: job.closes_at}
+    dates[RESERVED_UNTIL] = job.reserved_until
     data |= {name: logged_time(at) for name, at in dates.items() if at is not None}
     return _record(job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at)
 
@@ -261,7 +290,7 @@ def change_job_status(
         if job.closes_at and job.closes_at <= at:
             raise DatesRefused(why="The closing date has passed. Change it first.")
         job.opened_at = job.now
-        for date in filter(None, (job.draw_at, job.closes_at)):
+        for date in filter(None, (job.draw_at, job.closes_at, job.reserved_until)):
             job.note_due(date)
     job.status = to
     if to is JobStatus.CLOSED:
@@ -299,6 +328,8 @@ def _record(
     }
     if job.positions_to_fill is not None:
         counters[HIRED] = job.hired_count
+    if job.reserved_seats or job.reserved_count:
+        counters[RESERVED_TAKEN] = job.reserved_count
     entry = LogEntry(
         job_id=job.id,
         seq=job.seq + 1,

@@ -47,20 +47,22 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
 
     One transaction passes at most MOST_PASSES turns. If there are more, it stops there with the
     seat still free, and the job stays due: the next settlement goes on from the same place.
+
+    Reserved seats go to the first of the job's group, and stay free if nobody of it can take one.
     """
     if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
         return
     if job.is_walk_unfinished:  # a second call of this transaction
         return
-    if not job.seats_free or not job.people_waiting:
+    if not job.unheld_seats or not job.people_waiting:
         return
     passes = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
-    found = job.source.next_in_line(job, passes=passes)
+    found = _find_next(job, passes)
     if found.people:
         promote_rows(job, found, cause_seq)
     if job.is_walk_unfinished:
         job.note_due(job.now)
-    elif job.seats_free and job.people_waiting:
+    elif job.unheld_seats and job.people_waiting:
         ends = [job.source.next_held(job)]
         ends += [
             person.held_until
@@ -71,6 +73,27 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
             job.note_due(end)
 
 
+def _find_next(job: LockedJob, passes: int) -> Next:
+    """Find the next in line, and of a job with reserved seats also the next of its group.
+
+    Then the search for the next promotion begins where this one did (`is_partial`), unless
+    everyone found is among the first in line.
+    """
+    if not job.reserved_seats:
+        return job.source.next_in_line(job, passes=passes)
+    first = Next([], None)
+    if job.seats_free:
+        first = job.source.next_in_line(job, passes=passes)
+    found = {person.id: (person, zone) for person, zone in first.people}
+    more = []
+    if job.reserved_seats_free:
+        members = job.source.next_members(job, passes=passes)
+        more = [each for each in members if each[0].id not in found]
+    people = [*first.people, *more]
+    people.sort(key=lambda each: (each[0].ticket, each[0].tie))
+    return Next(people, first.skipped, is_partial=not job.seats_free or bool(more))
+
+
 def promote_rows(job: LockedJob, found: Next, cause_seq: int | None) -> None:
     """Offer the free seats to the people found, in order."""
     planned = {
@@ -78,10 +101,13 @@ def promote_rows(job: LockedJob, found: Next, cause_seq: int | None) -> None:
         for entry in job.entries
         if PLANNED_SEATS in entry.data
     }
-    last = 0
+    last, is_partial = 0, found.is_partial
     for application in [job.attach(*each) for each in found.people]:
-        if not job.seats_free:
+        if not job.unheld_seats:
             break
+        if not job.can_take_seat(application):  # what is left is reserved
+            is_partial = True
+            continue
         last = application.ticket or 0
         if application.pass_next and job.turns_passed >= MOST_PASSES:
             job.is_walk_unfinished = True
@@ -96,7 +122,7 @@ def promote_rows(job: LockedJob, found: Next, cause_seq: int | None) -> None:
     # give a ticket beyond the next newcomer's. People whom this change put back are not written
     # yet.
     back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
-    bounds = [found.skipped, job.next_ticket, last, *back]
+    bounds = [found.skipped, job.next_ticket, job.head_ticket if is_partial else last, *back]
     job.head_ticket = min(bound for bound in bounds if bound is not None)
 
 
@@ -105,7 +131,7 @@ def left_walk_unfinished(job: LockedJob) -> bool:
 
     A job is due at or before its last event only then, because every change settles first.
     """
-    if job.status is not JobStatus.OPEN or job.awaits_draw or not job.seats_free:
+    if job.status is not JobStatus.OPEN or job.awaits_draw or not job.unheld_seats:
         return False
     return job.next_due_at is not None and job.next_due_at <= job.last_event_at
 
@@ -125,15 +151,15 @@ def change_planned_seats(job: LockedJob, plans: list[PlannedSeats]) -> None:
     heapify(due)
     while due:
         at, _, plan = heappop(due)
-        free, before = job.seats_free, job.capacity
+        free, before = job.unheld_seats, job.capacity
         job.capacity = min(max(before + plan.seats, 1), MAX_CAPACITY)
         if job.capacity != before:
             facts = {PLANNED_SEATS: str(plan.id)}
             entry = make_job_move(
                 job, EventType.CAPACITY_CHANGED, actor=SYSTEM, effective_at=at, facts=facts
             )
-            job.freed_by.extend([entry.seq] * (job.seats_free - free))
-            while len(job.freed_by) > job.seats_free:  # a seat that has just opened closes again
+            job.freed_by.extend([entry.seq] * (job.unheld_seats - free))
+            while len(job.freed_by) > job.unheld_seats:  # a seat that has just opened closes again
                 job.freed_by.pop()
         plan.done += 1
         if plan.times_left:
@@ -143,6 +169,27 @@ def change_planned_seats(job: LockedJob, plans: list[PlannedSeats]) -> None:
                 continue
             job.note_due(plan.next_at)
         job.source.put_plan(plan)
+
+
+# End of a job's reserved seats, under its lock, at the announced time.
+
+
+def end_reserve_if_due(job: LockedJob) -> None:
+    """Let anyone take the seats that were reserved until now; those that are taken stay so.
+
+    One event says so, effective at the announced time, and is the cause of the promotions into
+    these seats. An end that is not due makes the job due then.
+    """
+    until = job.reserved_until
+    if until is None or job.status is JobStatus.DRAFT:
+        return
+    if until > job.now:
+        job.note_due(until)
+        return
+    before = job.seats_free
+    job.reserved_seats, job.reserved_for, job.reserved_until = 0, "", None
+    entry = make_job_move(job, EventType.RESERVE_CHANGED, actor=SYSTEM, effective_at=until)
+    job.freed_by.extend([entry.seq] * (job.seats_free - before))
 
 
 # Draw of the order of a job's first line, under its lock, at the announced time.
@@ -257,7 +304,7 @@ def _first_instant(job: LockedJob) -> datetime | None:
     The job's row may have a later time (`database_due_at`). If a seat is free, people may still
     have turns to pass at the last event's own instant.
     """
-    if job.status is JobStatus.OPEN and job.seats_free and job.people_waiting:
+    if job.status is JobStatus.OPEN and job.unheld_seats and job.people_waiting:
         return job.last_event_at
     return job.source.next_instant(job)
 
@@ -275,6 +322,7 @@ def _settle_due_now(job: LockedJob) -> None:
     if closing:
         change_job_status(job, JobStatus.CLOSED, actor=SYSTEM, effective_at=closing)
     else:
+        end_reserve_if_due(job)
         change_planned_seats(job, due.plans)
         fill_seats(job, cause_seq=draw_if_due(job))
     job.freed_by.clear()  # later promotions have causes of their own

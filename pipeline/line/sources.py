@@ -23,9 +23,14 @@ from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, EventType, Status
 from pipeline.line.event_log import GENESIS, LogEntry
-from pipeline.line.locked_job import Due, LockedJob, Next
+from pipeline.line.locked_job import Due, Front, LockedJob, Next
 from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_waiting_place
-from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, TIME_ZONE
+from pipeline.line.sql import (
+    APPLICATION,
+    APPLICATION_COLUMNS,
+    TIME_ZONE,
+    count_people_ahead,
+)
 from pipeline.line.write import write_to_database
 from pipeline.models import Application, ApplicationRow, Event, PlannedSeats
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
@@ -80,15 +85,15 @@ _eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
 
 # The first eligible people in line, and at most `passes` among them who pass their turn and take no
 # seat; their time zones, and the first ticket that was skipped.
-READ_NEXT_IN_LINE = PreparedStatement(f"""
+_NEXT_IN_LINE = f"""
 WITH taking AS MATERIALIZED (
     SELECT {APPLICATION_COLUMNS} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND {_eligible} AND NOT pass_next
+      AND {_eligible}{{which}} AND NOT pass_next
     ORDER BY ticket, tie LIMIT %(seats)s
 ), next AS MATERIALIZED (SELECT {APPLICATION_COLUMNS} FROM taking UNION ALL (
     SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible}{{which}} AND pass_next
       AND ticket BETWEEN %(head)s AND (
           SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking)
     ORDER BY ticket, tie LIMIT %(passes)s))
@@ -98,7 +103,10 @@ SELECT {APPLICATION_COLUMNS}, {TIME_ZONE}, (
       AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
       AND ticket >= %(head)s AND ticket < (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
-""")
+"""
+READ_NEXT_IN_LINE = PreparedStatement(_NEXT_IN_LINE.format(which=""))
+# The same for people of the job's group.
+READ_NEXT_MEMBERS = PreparedStatement(_NEXT_IN_LINE.format(which=" AND is_member"))
 
 # The earliest end of a cool-down or a deferral among verified people in line. Someone can be in
 # both, so nobody may be eligible at that time; the next settlement then finds the later end.
@@ -131,6 +139,14 @@ ORDER BY ticket, tie LIMIT %(most)s
 READ_ALL_WAITING = PreparedStatement(f"""
 SELECT {APPLICATION_COLUMNS} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST'
+""")
+
+# The first ticket of the waitlist, eligible or not, and the verified people ahead of a place.
+READ_FRONT = PreparedStatement(f"""
+SELECT (SELECT min(ticket) FROM pipeline_application
+        WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= job.head_ticket),
+       {count_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")}
+FROM jobs_job job WHERE job.id = %(job)s
 """)
 
 
@@ -184,10 +200,16 @@ class Database:
 
     def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
         values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket}
-        values |= {"seats": job.seats_free, "passes": passes}
+        values |= {"seats": job.unheld_seats, "passes": passes}
         rows = READ_NEXT_IN_LINE.all(**values)
         people = [(_application(row[:_WIDTH]), row[_WIDTH]) for row in rows]
         return Next(people, rows[0][-1] if rows else None)
+
+    def next_members(self, job: LockedJob, *, passes: int) -> list[tuple[Application, str]]:
+        values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket}
+        values |= {"seats": job.reserved_seats_free, "passes": passes}
+        rows = READ_NEXT_MEMBERS.all(**values)
+        return [(_application(row[:_WIDTH]), row[_WIDTH]) for row in rows]
 
     def next_held(self, job: LockedJob) -> datetime | None:
         ((at,),) = READ_NEXT_HELD.all(job=job.id, now=job.now)
@@ -222,6 +244,10 @@ class Database:
 
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         return read_waiting_place(application)
+
+    def front(self, job: LockedJob, application: Application) -> Front:
+        place = {"ticket": application.ticket, "tie": application.tie}
+        return Front(*READ_FRONT.all(job=job.id, **place)[0])
 
     def drop_plans(self, job: LockedJob) -> None:
         PlannedSeats.objects.filter(job_id=job.id).delete()
@@ -273,10 +299,11 @@ class Memory:
         self.looks = 0
         self._log_of: defaultdict[UUID | None, list[LogEntry]] = defaultdict(list)
         self._applications_of: defaultdict[UUID, set[UUID]] = defaultdict(set)
-        # Sorted: the waitlist by place, those of it who pass, deadlines, and the ends of cool-downs
-        # and deferrals.
+        # Sorted: the waitlist by place, those of it who pass or are of the job's group, deadlines,
+        # and the ends of cool-downs and deferrals.
         self._waiting: list[tuple[int, int, UUID]] = []
         self._passing: list[tuple[int, int, UUID]] = []
+        self._members: list[tuple[int, int, UUID]] = []
         self._deadlines: list[tuple[datetime, UUID]] = []
         self._ends: list[tuple[datetime, UUID]] = []
 
@@ -311,6 +338,11 @@ class Memory:
             drawn_at=None,
             positions_to_fill=None,
             hired_count=0,
+            exception_count=0,
+            reserved_seats=0,
+            reserved_for="",
+            reserved_count=0,
+            reserved_until=None,
             opens_at=None,
             closes_at=None,
             webhook_types=[],
@@ -336,24 +368,38 @@ class Memory:
         return Due(people, plans, self._next_deadline(job, job.now))
 
     def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
+        return self._next(job, self._waiting, self._passing, job.unheld_seats, passes)
+
+    def next_members(self, job: LockedJob, *, passes: int) -> list[tuple[Application, str]]:
+        passing = [place for place in self._members if self.rows[place[-1]].pass_next]
+        return self._next(job, self._members, passing, job.reserved_seats_free, passes).people
+
+    def _next(
+        self,
+        job: LockedJob,
+        waiting: list[tuple[int, int, UUID]],
+        passing_people: list[tuple[int, int, UUID]],
+        seats: int,
+        passes: int,
+    ) -> Next:
         found: list[tuple[int, int, UUID]] = []
-        skipped, seats = None, job.seats_free
-        for place in self._from_ticket(self._waiting, job.head_ticket):
+        skipped = None
+        for place in self._from_ticket(waiting, job.head_ticket):
             self.looks += 1
             row = self.rows[place[-1]]
             if not self._is_eligible(row, job.now):
-                skipped = skipped or row.ticket
+                skipped = row.ticket if skipped is None else skipped
             elif not row.pass_next:
                 found.append(place)
                 if len(found) == seats:
                     break
         end = found[-1][0] if len(found) == seats else None
-        passing = self._from_ticket(self._passing, job.head_ticket)
+        passing = self._from_ticket(passing_people, job.head_ticket)
         if end is not None:
             passing = takewhile(lambda place: place[0] <= end, passing)
         eligible = (each for each in passing if self._is_eligible(self.rows[each[-1]], job.now))
         found = sorted([*found, *islice(eligible, passes)])
-        if skipped and (not found or skipped >= found[-1][0]):
+        if skipped is not None and (not found or skipped >= found[-1][0]):
             skipped = None
         return Next([(self._read(id), self.zones.get(id, "")) for *_, id in found], skipped)
 
@@ -403,6 +449,11 @@ class Memory:
     def place_before_offer(self, application: Application) -> tuple[int, int]:
         return self._stood(application.id, len(self.log) + 1)
 
+    def front(self, job: LockedJob, application: Application) -> Front:
+        own = bisect_left(self._waiting, (application.ticket, application.tie, application.id))
+        ahead = [self.rows[id] for *_, id in self._waiting[:own]]
+        return Front(self._waiting[0][0], sum(row.is_verified for row in ahead))
+
     def drop_plans(self, job: LockedJob) -> None:
         self.plans.clear()
 
@@ -449,6 +500,8 @@ class Memory:
         yield self._waiting, (row.ticket, row.tie, row.id)
         if row.pass_next:
             yield self._passing, (row.ticket, row.tie, row.id)
+        if row.is_member:
+            yield self._members, (row.ticket, row.tie, row.id)
         if row.verify_by:
             yield self._deadlines, (row.verify_by, row.id)
             return

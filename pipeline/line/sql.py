@@ -10,7 +10,8 @@ HOT = (
     "id company_id status capacity active_count pending_count waitlist_count unverified_count "
     "next_ticket head_ticket seq chain_head next_due_at policy_version form_version opened_at "
     "closed_at last_event_at last_txid is_test clock_offset_seconds draw_at drawn_at "
-    "positions_to_fill hired_count opens_at closes_at"
+    "positions_to_fill hired_count exception_count opens_at closes_at "
+    "reserved_seats reserved_for reserved_count reserved_until"
 ).split() + list(POLICY_FIELDS)
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]

@@ -68,10 +68,13 @@ def follow_up_tasks(job: LockedJob) -> list[NewTask]:
 committed = Signal()
 
 
-# Columns of the job's row that a change writes; the positions and dates only if they change.
-HIRING = ("positions_to_fill", "hired_count", "opens_at", "closes_at")
+# Columns of the job's row that a change writes; the rare ones only if they change.
+RARELY_WRITTEN = (
+    *("positions_to_fill", "hired_count", "opens_at", "closes_at", "exception_count"),
+    *("reserved_seats", "reserved_for", "reserved_count", "reserved_until"),
+)
 NEVER_WRITTEN = ("id", "company_id", "last_txid", "is_test", "form_version")
-WRITTEN = [name for name in HOT if name not in (*NEVER_WRITTEN, *HIRING)]
+WRITTEN = [name for name in HOT if name not in (*NEVER_WRITTEN, *RARELY_WRITTEN)]
 
 # Those that are fields of a locked job: not the parts of its policy.
 WRITTEN_OF_JOB = ["id", "company_id", "last_txid", *(n for n in WRITTEN if n not in POLICY_FIELDS)]
@@ -153,7 +156,7 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
         ("entries", APPEND, job.entries, ENTRY),
         *_tables_beside(job),
     ]
-    names = (*WRITTEN_OF_JOB, *HIRING) if job.is_hiring_changed else WRITTEN_OF_JOB
+    names = (*WRITTEN_OF_JOB, *RARELY_WRITTEN) if job.has_rare_changes else WRITTEN_OF_JOB
     values: dict[str, Any] = {name: getattr(job, name) for name in names}
     values |= job.policy.values() | {"status": job.status.value}
     values["next_due_at"] = job.database_due_at
@@ -163,9 +166,7 @@ def write_to_database(job: LockedJob, *, commit: bool) -> None:
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    statements = [
-        build_statement(*parts, with_tasks=bool(tasks), with_hiring=job.is_hiring_changed)
-    ]
+    statements = [build_statement(*parts, with_tasks=bool(tasks), with_rare=job.has_rare_changes)]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         statements.append(NOTIFY_DUE)
@@ -220,13 +221,13 @@ def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
 
 @cache
 def build_statement(
-    *parts: tuple[str, str], with_tasks: bool = False, with_hiring: bool = False
+    *parts: tuple[str, str], with_tasks: bool = False, with_rare: bool = False
 ) -> PreparedStatement[Row]:
     """Join statements into one. The same parts give the same statement, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     written = " RETURNING (SELECT count(*) FROM tasks_given)" if with_tasks else ""
-    hiring = "".join(f"{name} = %({name})s, " for name in HIRING) if with_hiring else ""
-    write_job = WRITE_JOB.replace("SET ", f"SET {hiring}", 1)
+    rare = "".join(f"{name} = %({name})s, " for name in RARELY_WRITTEN) if with_rare else ""
+    write_job = WRITE_JOB.replace("SET ", f"SET {rare}", 1)
     return PreparedStatement(
         f"WITH {', '.join(named)} {write_job}{written}" if named else write_job
     )

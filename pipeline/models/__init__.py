@@ -27,6 +27,7 @@ from pipeline.models.correspondence import (
     BulkMessageItem,
     MessageTemplate,
 )
+from pipeline.models.exceptions import EXCEPTION_TEXT_LENGTH, LineException
 from pipeline.models.form import (
     FormDraft,
     FormRefusals,
@@ -49,6 +50,7 @@ from pipeline.models.line import (
     RemovedLog,
     Standing,
 )
+from pipeline.models.reserved import GroupClaim
 from pipeline.models.review import (
     CRITERION_HELP_LENGTH,
     CRITERION_LENGTH,
@@ -100,6 +102,7 @@ from pipeline.models.texts import (
 from pipeline.models.upkeep import (
     BY_LOT,
     MOST_TIMES,
+    OVERTAKEN,
     TEMPLATE_NAME_LENGTH,
     ZONE_LENGTH,
     Email,
@@ -138,6 +141,7 @@ __all__ = [
     "CRITERION_HELP_LENGTH",
     "CRITERION_LENGTH",
     "DOMAIN_LENGTH",
+    "EXCEPTION_TEXT_LENGTH",
     "EXTERNAL_ID_LENGTH",
     "FILE_NAME_LENGTH",
     "FOUND_BY_KIND",
@@ -154,6 +158,7 @@ __all__ = [
     "MOST_TIMES",
     "NOTE_LENGTH",
     "NOTICE_LENGTH",
+    "OVERTAKEN",
     "SCORE_TEXT_LENGTH",
     "SENDER_LENGTH",
     "SENTENCE_LENGTH",
@@ -203,6 +208,7 @@ __all__ = [
     "FormVersion",
     "FurtherQuestion",
     "GivenAnswers",
+    "GroupClaim",
     "Heartbeat",
     "IdempotencyRecord",
     "ImportRefusal",
@@ -216,6 +222,7 @@ __all__ = [
     "LastWhatIf",
     "Letterhead",
     "MessageTemplate",
+    "LineException",
     "NameWord",
     "NoteMention",
     "PendingDecision",

@@ -127,7 +127,8 @@ class Application(models.Model):
     after the last miss or pass; `passed_at` is set if that was a pass. While `not_before` is ahead,
     the person wants no seat; while `accept_until` is, they accept one in advance. With `pass_next`,
     they pass the next one. `verify_by` is set until the address is proved: until then, the
-    application gets no seat, and at that time it lapses.
+    application gets no seat, and at that time it lapses. With `reserved_seat`, they hold one of the
+    job's reserved seats.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -148,6 +149,9 @@ class Application(models.Model):
     pass_next = models.BooleanField(default=False, db_default=False)
     passed_at = models.DateTimeField(null=True)
     verify_by = models.DateTimeField(null=True)
+    reserved_seat = models.BooleanField(default=False, db_default=False)
+    # Not in the log: whether the company has confirmed that the person belongs to the job's group.
+    is_member = models.BooleanField(default=False, db_default=False)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
     applied_at = models.DateTimeField()
@@ -192,6 +196,11 @@ class Application(models.Model):
             models.CheckConstraint(
                 name="no_seat_unverified",
                 condition=Q(verify_by__isnull=True) | Q(status__in=["WAITLIST", "INACTIVE"]),
+            ),
+            models.CheckConstraint(
+                name="reserved_while_seated",
+                condition=Q(reserved_seat=False)
+                | Q(status__in=["PENDING_ACKNOWLEDGMENT", "ACTIVE"]),
             ),
             models.CheckConstraint(
                 name="an_outcome_when_ended",
@@ -248,6 +257,13 @@ class Application(models.Model):
             ),
             models.Index(
                 "job",
+                "ticket",
+                "tie",
+                name="waitlist_members",
+                condition=Q(status="WAITLIST", is_member=True),
+            ),
+            models.Index(
+                "job",
                 "acknowledge_by",
                 "id",
                 name="pending_deadline",
@@ -295,6 +311,8 @@ class ApplicationRow(NamedTuple):
     pass_next: bool
     passed_at: datetime | None
     verify_by: datetime | None
+    reserved_seat: bool
+    is_member: bool
     acknowledge_by: datetime | None
     deadline_extended: bool
     applied_at: datetime

@@ -135,6 +135,11 @@ class EmailState(models.TextChoices):
     COMPLAINED = "COMPLAINED"  # taken, and marked as unwanted
 
 
+# The kind of the email that tells a person of an exception by which someone passed them. Its event
+# is that of the other person.
+OVERTAKEN = "OVERTAKEN"
+
+
 class Email(models.Model):
     """One email to an applicant, made from an event, without its text or the address.
 
@@ -166,8 +171,8 @@ class Email(models.Model):
 
     @property
     def is_reminder(self) -> bool:
-        """Tell whether the email is a reminder of an offer."""
-        return self.kind.startswith("REMINDER")
+        """Tell whether the email is about no event of the application's own, like a reminder."""
+        return self.kind.startswith("REMINDER") or self.kind == OVERTAKEN
 
 
 # Forecasts of a job's waits, and what was said to applicants, to count how often it came true.

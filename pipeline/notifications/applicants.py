@@ -25,6 +25,7 @@ from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
 from pipeline.figures.forecast import read_prospects
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import (
+    OVERTAKEN,
     Application,
     Contest,
     DecisionText,
@@ -32,6 +33,7 @@ from pipeline.models import (
     EmailState,
     Event,
     FurtherQuestion,
+    LineException,
 )
 from pipeline.notifications.devices import notify_later, text_kind, with_devices
 from pipeline.notifications.messages import (
@@ -39,6 +41,7 @@ from pipeline.notifications.messages import (
     Message,
     attach_rendered_deadline,
     compose_event_email,
+    compose_overtaken,
     compose_reminder,
     compose_yes_end,
     event_email_kind,
@@ -69,7 +72,10 @@ _NAMES = UUID("6c6d8b7e-6d11-4c44-9d4b-5f0f3a7a2c10")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Reason for an email: an event, the kind of reminder if it is one, and the repetition."""
+    """Reason for an email: an event, the kind of reminder if it is one, and the repetition.
+
+    `reminder` is OVERTAKEN if the event is an exception that has passed the application.
+    """
 
     application_id: UUID
     seq: int
@@ -102,7 +108,7 @@ def send_email(cause: Cause) -> str:
     notify_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
     email = render_email(message, to=application.applicant.email, email_id=row.id)
     sign(email, application.job.company)
-    if cause.reminder:
+    if cause.reminder in REMINDERS:
         render_unsubscribe_header(
             email, links.unsubscribe_url("reminders", application.applicant_id)
         )
@@ -221,7 +227,7 @@ def build_email_id(cause: Cause, kind: str) -> UUID:
 
 def recompose_email(row: Email) -> Message | None:
     """Compose a recorded email again, with the deadline that it named; None if it is gone."""
-    reminder = row.kind if row.kind in REMINDERS else ""
+    reminder = row.kind if row.is_reminder else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
     application, event = _read_cause(cause)
     if application is None or event is None or application.applicant.is_erased:
@@ -241,13 +247,17 @@ def _read_cause(
     application = with_devices(rows).filter(id=cause.application_id).first()
     if application is None:
         return None, None
-    events = Event.objects.filter(job_id=application.job_id, application_id=application.id)
-    events = events.annotate(decision_text=DecisionText.of_event())
-    return application, events.filter(seq=cause.seq).first()
+    events = Event.objects.filter(job_id=application.job_id, seq=cause.seq)
+    if cause.reminder == OVERTAKEN:
+        return application, events.filter(event=EventType.MOVED_AHEAD).first()
+    events = events.filter(application_id=application.id)
+    return application, events.annotate(decision_text=DecisionText.of_event()).first()
 
 
 def _read_offer(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
     """Return the offer that an event makes or concerns, and its last deadline."""
+    if event.event == EventType.MOVED_AHEAD:  # of someone who waits, perhaps another person
+        return None, None
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
     for each in earlier.order_by("-seq")[:10]:
@@ -270,15 +280,20 @@ def _compose(reminder: str, event: Event, facts: Facts, application: Application
 def _compose_usual(reminder: str, event: Event, facts: Facts) -> Message | None:
     if reminder == YES:
         return compose_yes_end(event, facts)
+    if reminder == OVERTAKEN:
+        return compose_overtaken(event, replace(facts, answer=_text_of(event)))
     if not reminder:
         return compose_event_email(event, replace(facts, answer=_text_of(event)))
     return compose_reminder(facts, facts.deadline) if facts.deadline else None
 
 
 def _text_of(event: Event) -> str:
-    """Return the company's text with a decision or in its answer, or its further question."""
+    """Return what the company wrote with a decision or exception, as answer, or as a question."""
     if event.event == EventType.REMOVED:
         return getattr(event, "decision_text", None) or ""
+    if event.event == EventType.MOVED_AHEAD:
+        exceptions = LineException.objects.filter(job_id=event.job_id, seq=event.seq)
+        return exceptions.values_list("text", flat=True).first() or ""
     if event.event == EventType.QUESTION_ASKED and event.application_id:
         asked = FurtherQuestion.objects.filter(application_id=event.application_id, seq=event.seq)
         question = asked.values_list("question", flat=True).first()

@@ -27,7 +27,9 @@ from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    EXCEPTION,
     MOST_EXTENSIONS,
+    PEOPLE_PASSED,
     ActorKind,
     EventType,
     Outcome,
@@ -43,6 +45,7 @@ from pipeline.wording.english import (
     strip_isolates,
     time_here_and_utc,
 )
+from pipeline.wording.exceptions import describe_overtaking
 from pipeline.wording.links import linked_text
 from pipeline.wording.sentences import Reader
 
@@ -256,6 +259,23 @@ def compose_yes_end(event: EventForMail, facts: Facts) -> Message:
     return _build(facts, subject, Paragraph(what), *_place_paragraphs(facts), follow)
 
 
+def compose_overtaken(event: EventForMail, facts: Facts) -> Message:
+    """Compose the email about an exception to a person whom it passed."""
+    told = describe_overtaking(
+        event.effective_at,
+        company=facts.company,
+        reason=event.data[EXCEPTION],
+        people=event.data[PEOPLE_PASSED],
+        zone=facts.zone,
+    )
+    wrote = [Paragraph(f"{facts.company}:\n\n{facts.answer}")] if facts.answer else []
+    follow = Paragraph(_("See your place:"), facts.application_link, _("My application"))
+    subject = _("Someone was moved ahead of you in the line for “%(job)s”")
+    named = subject % {"job": facts.job_title}
+    message = _build(facts, named, Paragraph(told), *wrote, *_place_paragraphs(facts), follow)
+    return replace(message, proof=f"{event.seq}:{bytes(event.hash).hex()}")
+
+
 def _compose_applied(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
@@ -466,6 +486,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     ),
     EventType.CONTEST_ANSWERED: _compose_answer,
     EventType.QUESTION_ASKED: _compose_question,
+    EventType.MOVED_AHEAD: _place_composer("You were moved to the front of the line for “{job}”"),
     EventType.PLACED: _place_composer("Your place in line for “{job}” has been drawn"),
     Outcome.WITHDRAWN: _notice_composer(
         "You have withdrawn from “{job}” at {company}", (THANKS_FOR_ROOM, "", ""), OTHER_JOBS

@@ -18,8 +18,8 @@ from pipeline.domain.states import TIME_ZONE, ActorKind, EventType, Reason, Stat
 from pipeline.line import write
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
-from pipeline.models import Application, Email, EmailState, Event
-from pipeline.notifications import applicants, offers
+from pipeline.models import OVERTAKEN, Application, Email, EmailState, Event, LineException
+from pipeline.notifications import applicants, offers, overtaken
 from pipeline.notifications.applicants import YES, Cause, build_email_id, email_kind
 from pipeline.notifications.messages import EventForMail, is_emailed, offers_seat
 from pipeline.notifications.offers import (
@@ -38,7 +38,7 @@ from pipeline.notifications.offers import (
 )
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
 from tasks import registry
-from tasks.enqueue import NewTask
+from tasks.enqueue import NewTask, enqueue_many
 from tasks.payloads import CheckedPayload
 from tasks.registry import task_type
 from tasks.retry import Backoff
@@ -91,6 +91,12 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     for yes, at in sandbox_yes_reminders(job_id, events, now):
         cause = Cause(_application_id(yes), yes.seq, reminder=YES)
         rows.append(_sandbox_email(cause, yes, at))
+    for event in events:
+        if event.event == EventType.MOVED_AHEAD:
+            exception = LineException.objects.get(job_id=job_id, seq=event.seq)
+            for passed in overtaken.read_passed(exception, after=0, upto=event.seq):
+                cause = Cause(passed, event.seq, reminder=OVERTAKEN)
+                rows.append(_sandbox_email(cause, event, event.at))
     Email.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
@@ -137,6 +143,8 @@ def _sandbox_email(cause: Cause, event: Event, at: datetime) -> Email:
 
 
 EVENT, BULK = "email.event", "email.bulk"  # the types of the tasks
+# Those about an exception: the email to one person whom it passed, and the search for all of them.
+PASSED, TELL_PASSED = "email.overtaken", "email.tell_overtaken"
 # An offer has a deadline, so its email goes before the others; imports and closed lines wait.
 EVENT_PRIORITY, BULK_PRIORITY = 20, -20
 registered_type = cache(registry.find_registered_type)
@@ -178,6 +186,8 @@ def _entry_tasks(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
         return
     if is_extended_by_company(entry) and (times := _logged_offer_times(job, entry)) is not None:
         yield from _watch_tasks(entry, times)
+    if entry.event == EventType.MOVED_AHEAD:
+        yield _passed_task(entry)
     is_bulk = (
         entry.event in (EventType.CLOSED_OUT, EventType.PLACED)
         or (entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY)
@@ -188,6 +198,11 @@ def _entry_tasks(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
         if is_bulk
         else _new_task(EVENT, entry, EVENT_PRIORITY)
     )
+
+
+def _passed_task(entry: LogEntry) -> NewTask:
+    payload = {"job": str(entry.job_id), "seq": entry.seq, "after": 0}
+    return NewTask(TELL_PASSED, payload, priority=BULK_PRIORITY)
 
 
 def _watch_tasks(entry: LogEntry, times: OfferTimes) -> Iterator[NewTask]:
@@ -285,6 +300,40 @@ def send_event_email(application: UUID, seq: Positive, number: Number = 0) -> di
 def send_bulk_email(application: UUID, seq: Positive, number: Number = 0) -> dict[str, str]:
     """Send one of very many emails (of an import or a closed line), at the site's rate."""
     return {"state": applicants.send_email(Cause(application, seq, number=number))}
+
+
+def give_up_overtaken_email(application: UUID, seq: int) -> None:
+    """Record that an email about an exception will not be tried again."""
+    applicants.give_up_email(Cause(application, seq, reminder=OVERTAKEN))
+
+
+@_email_type(
+    key=PASSED,
+    rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
+    backoff=_BACKOFF,
+    on_fail=give_up_overtaken_email,
+    waits_for_service=True,
+)
+def send_overtaken_email(application: UUID, seq: Positive) -> dict[str, str]:
+    """Tell one person of an exception that passed them: {"state"}."""
+    return {"state": applicants.send_email(Cause(application, seq, reminder=OVERTAKEN))}
+
+
+@task_type(key=TELL_PASSED, queue="email", timeout_seconds=120, max_attempts=20, backoff=_BACKOFF)
+def tell_overtaken(job: UUID, seq: Positive, after: Number = 0) -> dict[str, int]:
+    """Enqueue the emails to the people whom an exception passed, by stretches: {"emails"}."""
+    upto = after + overtaken.EVENTS_AT_ONCE
+    exception = LineException.objects.get(job_id=job, seq=seq)
+    passed = overtaken.read_passed(exception, after=after, upto=upto)
+    tasks = [
+        NewTask(PASSED, {"application": str(each), "seq": seq}, priority=BULK_PRIORITY)
+        for each in passed
+    ]
+    if upto < seq - 1:
+        rest = {"job": str(job), "seq": seq, "after": upto}
+        tasks.append(NewTask(TELL_PASSED, rest, priority=BULK_PRIORITY))
+    enqueue_many(tasks)
+    return {"emails": len(passed)}
 
 
 def give_up_reminder(application: UUID, seq: int) -> None:

@@ -21,8 +21,11 @@ from pipeline.database import instants
 from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
+    EXCEPTION,
+    PEOPLE_PASSED,
     QUESTION_ID,
     EventType,
+    ExceptionReason,
     Outcome,
     ReinstatementReason,
     Status,
@@ -42,6 +45,7 @@ from pipeline.notifications.messages import (
     Facts,
     Message,
     compose_event_email,
+    compose_overtaken,
     compose_reminder,
     compose_yes_end,
     render_html,
@@ -115,6 +119,8 @@ def _sample_event(
             data |= {"eligible_at": (deadline + timedelta(hours=1)).isoformat()}
         if event == EventType.REINSTATED:
             data |= {"reason": ReinstatementReason.MAIL_FAILURE, "missed": deadline.isoformat()}
+        if event == EventType.MOVED_AHEAD:
+            data |= {EXCEPTION: ExceptionReason.HARDSHIP, PEOPLE_PASSED: 12}
         if event == EventType.CONTESTED:
             data[ANSWER_BY] = deadline.isoformat()
         if event == EventType.CONTEST_ANSWERED:
@@ -255,6 +261,13 @@ _OF_APPLICANTS: dict[str, Callable[[Facts], Message]] = {
     "passed": _sample_event(EventType.PASSED, _WAITING, _PENDING),
     "lapsed": _sample_ended(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _sample_event(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
+    "moved-ahead": _sample_event(EventType.MOVED_AHEAD, _WAITING, _WAITING, **_BY_COMPANY),
+    "overtaken": lambda: compose_overtaken(
+        SampleEvent(
+            EventType.MOVED_AHEAD, data={EXCEPTION: ExceptionReason.HARDSHIP, PEOPLE_PASSED: 12}
+        ),
+        FACTS,
+    ),
     "drawn": _sample_event(EventType.PLACED, _WAITING, _WAITING),
     "withdrawn": _sample_ended(Outcome.WITHDRAWN, EventType.WITHDRAWN),
     "removed": _sample_ended(Outcome.REMOVED, EventType.REMOVED, _WAITING),

@@ -230,6 +230,7 @@ JOBS = Place(
     " job_access",
     " job_sources",
     " application_messages job_messages write_bulk_message bulk_message",
+    " move_ahead reserved_seats",
     key="j",
 )
 MAIN = (

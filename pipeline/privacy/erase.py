@@ -41,8 +41,10 @@ from pipeline.models import (
     Contest,
     DecisionNote,
     DecisionText,
+    GroupClaim,
     ImportRefusal,
     ImportRun,
+    LineException,
     PendingDecision,
     PortalToken,
     StoredFile,
@@ -307,6 +309,9 @@ def _remove_traces(person: Applicant) -> bool:
     DecisionNote.objects.filter(application__applicant=person).delete()
     DecisionText.objects.filter(application__applicant=person).delete()
     Contest.objects.filter(application__applicant=person).delete()
+    LineException.objects.filter(application__applicant=person).update(text="")
+    GroupClaim.objects.filter(application__applicant=person).delete()
+    theirs.filter(is_member=True).update(is_member=False)
     about_them = PendingDecision.objects.filter(items__application__applicant=person)
     about_them.exclude(note="", text="").update(note="", text="")  # they may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()

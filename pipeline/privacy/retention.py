@@ -93,6 +93,10 @@ _FORGET = """
 WITH notes AS (DELETE FROM pipeline_decisionnote WHERE application_id = ANY(%(ids)s)),
 said AS (DELETE FROM pipeline_decisiontext WHERE application_id = ANY(%(ids)s)),
 contests AS (DELETE FROM pipeline_contest WHERE application_id = ANY(%(ids)s)),
+exceptions AS (
+    UPDATE pipeline_lineexception SET text = '' WHERE application_id = ANY(%(ids)s)
+),
+claims AS (DELETE FROM pipeline_groupclaim WHERE application_id = ANY(%(ids)s)),
 texts AS (DELETE FROM pipeline_applicationreference WHERE application_id = ANY(%(ids)s)),
 agreed AS (DELETE FROM pipeline_agreement WHERE application_id = ANY(%(ids)s)),
 chosen AS (DELETE FROM pipeline_equalityanswers WHERE key = ANY(%(keys)s)),
@@ -182,10 +186,12 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
     Applicant.objects.bulk_create(people)
     Application.objects.bulk_update(
         [
-            Application(id=application_id, applicant_id=nobody.id, name=ERASED_NAME)
+            Application(
+                id=application_id, applicant_id=nobody.id, name=ERASED_NAME, is_member=False
+            )
             for application_id, nobody in zip(ids, people, strict=True)
         ],
-        ["applicant_id", "name"],
+        ["applicant_id", "name", "is_member"],
     )
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, {"ids": ids, "keys": list(equality.keys_of(ids))})

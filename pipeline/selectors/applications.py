@@ -33,7 +33,7 @@ from pipeline.selectors.pages import Page
 from tasks.sql.prepared import PreparedStatement, run_statements
 
 # A place in front of every ticket and tie.
-BEFORE_THE_FIRST = (0, 0)
+BEFORE_THE_FIRST = (-(2**63), 0)
 
 J = TypeVar("J")
 

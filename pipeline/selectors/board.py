@@ -396,6 +396,7 @@ def _promotion_facts(
         worker_seen=worker.seen and worker.seen + ahead,
         worker_alive=worker.alive,
         is_filled=job.is_filled,
+        reserved_free=job.reserved_seats_free,
     )
 
 

@@ -154,7 +154,9 @@ _NEWEST_OPEN = PreparedStatement(
     """
 SELECT job.id, posting.title, job.waitlist_count - job.unverified_count,
        CASE WHEN job.hired_count >= job.positions_to_fill THEN 0
-            ELSE greatest(0, job.capacity - job.active_count - job.pending_count) END
+            ELSE greatest(0, least(job.capacity - job.active_count - job.pending_count,
+                job.capacity - job.reserved_seats - job.active_count - job.pending_count
+                + CASE WHEN job.reserved_seats > 0 THEN job.reserved_count ELSE 0 END)) END
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.company_id = %(company)s AND job.status = 'OPEN'
   AND (%(among)s::uuid[] IS NULL OR job.id = ANY(%(among)s::uuid[]))

@@ -39,8 +39,8 @@ def _encode_cursor_parts(parts: list[int | str]) -> str:
 def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values in a cursor, or None if they are not of the given kinds, in order.
 
-    A kind is int (0 to LARGEST), str (without NUL), UUID (as this product writes it) or datetime
-    (with an offset; returned in UTC).
+    A kind is int (at most LARGEST, on either side of 0), str (without NUL), UUID (as this product
+    writes it) or datetime (with an offset; returned in UTC).
     """
     try:
         parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
@@ -56,7 +56,7 @@ def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
 def _typed_cursor_part(part: Any, kind: type) -> Any:
     """Return a part of a cursor as a value of its kind. Raises ValueError."""
     if kind is int and isinstance(part, int) and not isinstance(part, bool):
-        if 0 <= part <= LARGEST:
+        if abs(part) <= LARGEST:
             return part
     elif isinstance(part, str) and "\0" not in part:
         if kind is str:

@@ -388,10 +388,10 @@ LEFT JOIN LATERAL (
 ) stood ON recent.from_status = 'WAITLIST'
 WHERE recent.event <> ALL(%(in_place)s::text[])
   AND (recent.application_id = %(application)s
-   OR (recent.event NOT IN ('REINSTATED', 'PASSED')
+   OR (recent.event NOT IN ('REINSTATED', 'PASSED', 'MOVED_AHEAD')
        AND (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s))
    OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s)
-       AND (recent.event NOT IN ('REINSTATED', 'PASSED')
+       AND (recent.event NOT IN ('REINSTATED', 'PASSED', 'MOVED_AHEAD')
             OR ((stood.ticket, stood.tie) < (%(ticket)s, %(tie)s)) IS NOT TRUE)))
 ORDER BY recent.seq DESC
 """

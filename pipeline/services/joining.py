@@ -57,6 +57,7 @@ from pipeline.models import (
 )
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.changes import record_application_changes
+from pipeline.services.reserved import claim_when_applying
 from tasks.advisory_locks import EXTERNAL_IDS
 
 logger = logging.getLogger(__name__)
@@ -189,6 +190,7 @@ class Request:
     reference: Mapping[str, Any] | None
     filled: Filled | None
     companions: Sequence[Companion] = ()
+    group_code: str | None = None  # says that they belong to the job's group; empty without a code
     came_at: datetime | None = None  # at first, if it was refused because the site was full
 
 
@@ -204,6 +206,7 @@ def apply(
     reference: Mapping[str, Any] | None = None,
     filled: Filled | None = None,
     companions: Sequence[Companion] = (),
+    group_code: str | None = None,
 ) -> Application:
     """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
@@ -223,16 +226,26 @@ def apply(
 
     `filled`: the answers to the job's form (`pipeline.form.answers.fill`); a company can submit
     people without any. `companions`: what is kept beside the application, such as where it came
-    from. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied,
-    AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the request came first
-    before the job took applications: it loses that place.
+    from. `group_code`: the person says that they belong to the group that the job reserves seats
+    for, and enters its code, or none. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull,
+    AlreadyApplied, AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the
+    request came first before the job took applications: it loses that place.
     """
     arrival, came_at = current_arrival(job_id), None
     if arrival and arrival.has_place:
         came_at = datetime.fromtimestamp(arrival.came_at / 1e9, UTC)
     who = applicant_id or email
     request = Request(
-        who, name, actor, verified, application_id, reference, filled, companions, came_at
+        who,
+        name,
+        actor,
+        verified,
+        application_id,
+        reference,
+        filled,
+        companions,
+        group_code,
+        came_at,
     )
     try:
         return _turns.take_turn(job_id, request)
@@ -327,6 +340,9 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     for companion in request.companions:
         job.beside.extend(companion.rows(application, is_new=taken_over is None, at=job.now))
     job.attach(application)
+    claims = request.group_code is not None and job.reserved_seats
+    if request.group_code is not None and claims and application.status == Status.WAITLIST:
+        claim_when_applying(job, application, request.group_code, actor=request.actor)
     unverified = None if application.is_verified else application.id
     person.history = replace(person.history, live=application.id, unverified=unverified)
     return application
@@ -378,6 +394,7 @@ def apply_unverified(
     application_id: UUID | None = None,
     filled: Filled | None = None,
     companions: Sequence[Companion] = (),
+    group_code: str | None = None,
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
@@ -389,26 +406,22 @@ def apply_unverified(
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_person(email)
     about, if_not_you = APPLIED, NOT_YOU
-    brought: dict[str, Any] = {
+    how: dict[str, Any] = {
+        "name": name,
         "application_id": application_id,
         "filled": filled,
         "companions": companions,
+        "group_code": group_code,
     }
     try:
-        apply(
-            job_id=job.id,
-            applicant_id=person.id,
-            name=name,
-            actor=Actor(ActorKind.APPLICANT, person.id),
-            verified=False,
-            **brought,
-        )
+        actor = Actor(ActorKind.APPLICANT, person.id)
+        apply(job_id=job.id, applicant_id=person.id, actor=actor, verified=False, **how)
     except AlreadyApplied:
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
-        apply_unverified(job=job, name=name, email=email, requester=requester, **brought)
+        apply_unverified(job=job, email=email, requester=requester, **how)
         return
     codes.send(
         person.email,

@@ -14,7 +14,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from jobs.models import Job
 from pipeline.wording.english import (
+    format_time,
     format_zone,
     isolated,
     long_duration,
@@ -24,6 +26,7 @@ from pipeline.wording.english import (
 )
 from pipeline.wording.events import STATUS_WORDS, label_status
 from pipeline.wording.explanations import describe_target
+from pipeline.wording.reserved import count_free, describe_reserve, describe_vacancy
 from pipeline.wording.status import describe_seats
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
@@ -36,6 +39,14 @@ register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
 register.filter("in_words", label_status)
 register.filter("seats_in_words", describe_seats)
+register.filter("reserve_in_words", describe_reserve)
+register.filter("free_reserved_in_words", count_free)
+
+
+@register.filter(name="vacancy_in_words")
+def tag_vacancy(job: Job) -> str:
+    """Return what happens to the reserved seats of a job that nobody of the group takes."""
+    return describe_vacancy(job, format_time(job.reserved_until, timezone.get_current_timezone()))
 
 
 @register.filter(name="bdi")

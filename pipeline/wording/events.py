@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
 from jobs.models import JobStatus
 from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
 from pipeline.domain.events import EventWords
@@ -20,6 +23,7 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.domain.verbs import DECLARED, TAKEN_BACK
+from pipeline.models import OVERTAKEN
 from pipeline.wording.english import capitalized
 
 
@@ -236,7 +240,7 @@ def label_status(word: str) -> str:
 # Wording for emails about applications: kinds, states and problems. Pure.
 
 
-KIND_WORDS: dict[str, str] = {
+KIND_WORDS: dict[str, str | Promise] = {
     EventType.APPLIED: "Application received",
     EventType.VERIFIED: "In line",
     EventType.PROMOTED: "Seat offered",
@@ -246,6 +250,8 @@ KIND_WORDS: dict[str, str] = {
     EventType.PASSED: "Turn passed",
     EventType.REINSTATED: "Place given back",
     EventType.PLACED: "Place drawn",
+    EventType.MOVED_AHEAD: gettext_lazy("Moved to the front"),
+    OVERTAKEN: gettext_lazy("Someone was moved ahead of you"),
     EventType.CONTESTED: "Look again: received",
     EventType.CONTEST_ANSWERED: "Look again: answer",
     EventType.QUESTION_ASKED: "A further question",

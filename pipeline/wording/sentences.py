@@ -21,11 +21,15 @@ from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     CLOSES_AT,
     DRAW_AT,
+    EXCEPTION,
     FILLED_BY,
     OPENS_AT,
+    PEOPLE_PASSED,
     PLANNED_SEATS,
     POSITIONS,
     QUESTION_ID,
+    RESERVED_SEATS,
+    RESERVED_UNTIL,
     TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
@@ -36,6 +40,7 @@ from pipeline.domain.states import (
 from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
 from pipeline.wording.english import capitalized, count, format_time, long_duration, newcomers
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
+from pipeline.wording.exceptions import REASON_WORDS as EXCEPTION_REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
@@ -101,11 +106,15 @@ def compose(
         "loss": _loss_note(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "positions": count(event.data.get(POSITIONS, 0), "position"),
+        "reserved": count(event.data.get(RESERVED_SEATS, 0), "seat"),
+        "reserved_until": format_time(event.data.get(RESERVED_UNTIL), zone),
         "opens": format_time(event.data.get(OPENS_AT), zone),
         "closes": format_time(event.data.get(CLOSES_AT), zone),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
         "why_back": CONTEST_REASON_WORDS.get(reason, ""),
         "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
+        "why_ahead": str(EXCEPTION_REASON_WORDS.get(event.data.get(EXCEPTION), "")),
+        "passed": count(event.data.get(PEOPLE_PASSED, 0), "person", "people"),
         "answer_by": format_time(event.data.get(ANSWER_BY), zone),
         "given": format_time(event.data.get("missed"), zone),
         "planned": format_time(event.effective_at, zone),
@@ -123,6 +132,7 @@ def compose(
 # The names in an event's data that change its sentence.
 _FACTS = (
     *(VIA_KEY, QUESTION_ID, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, FILLED_BY, POSITIONS),
+    *(RESERVED_UNTIL, RESERVED_SEATS),
     *WISHES,
 )
 

@@ -9,7 +9,9 @@ from enum import StrEnum
 from math import ceil, floor
 from typing import Protocol
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from pipeline.domain.states import EventType
 from pipeline.wording.english import capitalized, format_count, format_number, people, plural
@@ -35,6 +37,7 @@ class Cause(StrEnum):
     COOL_DOWNS = "COOL_DOWNS"
     MOVING = "MOVING"
     NO_SEAT_FREE = "NO_SEAT_FREE"
+    RESERVED = "RESERVED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class PromotionFacts:
     worker_seen: datetime | None = None
     worker_alive: bool = True
     is_filled: bool = False  # every position
+    reserved_free: int = 0  # free seats that nobody outside the job's group can take
 
     @property
     def held(self) -> int:
@@ -68,8 +72,9 @@ class PromotionFacts:
 
     @property
     def free(self) -> int:
-        """Return the number of free seats; 0 while a lowered capacity drains."""
-        return 0 if self.is_filled else max(0, self.capacity - self.held)
+        """Return the number of free seats for anyone; 0 while a lowered capacity drains."""
+        free = max(0, self.capacity - self.held - self.reserved_free)
+        return 0 if self.is_filled else free
 
     @property
     def verified(self) -> int:
@@ -254,6 +259,21 @@ def _cooling_down(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
+def _reserved(facts: PromotionFacts) -> PromotionStatus:
+    free = ngettext(
+        "%(number)s seat is free, and reserved.",
+        "%(number)s seats are free, and reserved.",
+        facts.reserved_free,
+    )
+    return PromotionStatus(
+        Cause.RESERVED,
+        _("Only reserved seats are free."),
+        free % {"number": f"{facts.reserved_free:,}"},
+        _("Nobody of the group who can take one waits. Everyone else gets the next other seat."),
+        *_deadline(facts),
+    )
+
+
 def _promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
@@ -322,6 +342,7 @@ _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., Promotion
     (lambda f: f.free and not f.waiting, _seats_free),
     (lambda f: not f.waiting, _nobody_waiting),
     (lambda f: f.free, _cooling_down),
+    (lambda f: f.reserved_free, _reserved),
     (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _promoting),
     (lambda _: True, _full),
 ]
@@ -334,15 +355,19 @@ class _SeatCounts(Protocol):
 
     @property
     def seats_free(self) -> int: ...
+    @property
+    def reserved_seats_free(self) -> int: ...
 
 
 def describe_seats(job: _SeatCounts) -> str:
     """Say how many seats of a job are used for what: 3 in review, 1 offered, 2 free."""
-    free = 0 if job.status == "CLOSED" else job.seats_free
+    is_closed = job.status == "CLOSED"
+    free, reserved = (0, 0) if is_closed else (job.seats_free, job.reserved_seats_free)
     counts = [
         (_("%(number)s in review"), job.active_count),
         (_("%(number)s offered"), job.pending_count),
         (_("%(number)s free"), free),
+        (_("%(number)s reserved and free"), reserved),
     ]
     used = [words % {"number": f"{number:,}"} for words, number in counts if number]
     return ", ".join(used) or _("nobody in review")
@@ -465,8 +490,9 @@ class PlaceChange:
 
 def explain_moved_position(change: PlaceChange) -> str:
     """Explain the last change of a person's place in line."""
-    if change.own:
-        return _OWN_CHANGES.get(change.event, "")  # an offer: they wait no longer
+    known = _OWN_CHANGES if change.own else _CHANGES_BY_ONE
+    if change.own or change.event in known:
+        return str(known.get(change.event, ""))  # nothing for an offer: they wait no longer
     who = "Someone"
     if change.people > 1:
         who = capitalized(format_count(change.people, "person", "people"))
@@ -499,11 +525,17 @@ def explain_moved_position(change: PlaceChange) -> str:
     return f"{who} ahead of you left the line, so you moved up by {by}."
 
 
-_OWN_CHANGES = {
+_CHANGES_BY_ONE: dict[EventType, str | Promise] = {
+    EventType.MOVED_AHEAD: gettext_lazy(
+        "Someone behind you was moved ahead by an exception. You moved back by one."
+    ),
+}
+_OWN_CHANGES: dict[EventType, str | Promise] = {
     EventType.APPLIED: "You joined the line.",
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
     EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
     EventType.PASSED: "You passed a turn, and kept your place.",
     EventType.REINSTATED: "The company gave you back the place you had before.",
+    EventType.MOVED_AHEAD: gettext_lazy("The company moved you to the front by an exception."),
 }

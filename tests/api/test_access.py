@@ -98,6 +98,8 @@ ASKED = {"accept_until": None}
 GUESS = {"email": "bob@example.org", "code": "123456"}
 NOTED = "/jobs/{job}/verify?seq=1&hash=" + "0" * 64
 
+GROUP_DECISION = "/applications/{application}/group-claim/decide"
+
 EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/jobs", None, (200, 401, 200, 200, 200, 200, 200)),
     ("post", "/jobs", NEW_JOB, (401, 401, 403, 403, 403, 201, 201)),
@@ -153,6 +155,11 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/applications/{application}/scores", None, (401, 401, 403, 404, 200, 200, 404)),
     ("put", "/applications/{application}/scores", MARKS, (401, 401, 403, 404, 403, 403, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("post", "/applications/{application}/move-ahead", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("put", "/jobs/{job}/reserved-seats", {"seats": 0}, (401, 401, 403, 403, 403, 200, 404)),
+    ("GET", "/applications/{application}/group-claim", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", "/applications/{application}/group-claim", {}, (401, 401, 409, 404, 403, 403, 404)),
+    ("post", GROUP_DECISION, {"confirm": True}, (401, 401, 403, 404, 403, 409, 404)),
     ("post", "/applications/{application}/extend", LATER, (401, 401, 403, 404, 403, 409, 404)),
     ("post", "/uploads", {}, (401, 401, 400, 400, 403, 400, 400)),
     ("GET", NO_UPLOAD, None, (401, 401, 404, 404, 403, 404, 404)),

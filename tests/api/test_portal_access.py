@@ -26,6 +26,7 @@ ALLOWED = {
     ("GET", "/applications/{application}/log"),
     ("GET", "/applications/{application}/answers"),
     ("GET", "/applications/{application}/files"),
+    ("GET", "/applications/{application}/group-claim"),
     ("GET", "/applicants/{applicant}/timeline"),
 }
 # It may ask for these, and there are none.
@@ -52,6 +53,7 @@ def test_a_portal_does_what_it_is_for_and_nothing_else(company: Company, row: An
     asks = method == "post" and path in (
         "/applications/{application}/contests",
         "/applications/{application}/answers",
+        "/applications/{application}/group-claim",
     )
     if asks or path in (
         "/applications/{application}/defer",

@@ -70,6 +70,8 @@ BESIDES = {
         "NOT_CONTESTABLE",
         "NOT_DEFERRABLE",
         "NOT_EXTENDABLE",
+        "NOT_MOVABLE",
+        "RESERVE_REFUSED",
         "NOT_PREACCEPTABLE",
         "NOT_PASSABLE",
         "NOT_REINSTATABLE",

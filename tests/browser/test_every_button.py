@@ -17,7 +17,7 @@ from tests.browser.buttons import shows
 from tests.browser.helpers import axe, sign_in_applicant, usable_by_everybody
 from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
-from tests.browser.site import Site
+from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 from tests.support import factories
 
@@ -139,6 +139,40 @@ def test_a_place_is_given_back(owner: Hands, world: World) -> None:
 
     shows(owner.page, f"{world.missed.name} has their place back")
     assert factories.event_names(world.job)[-1] in ("REINSTATED", "PROMOTED")
+
+
+def test_a_person_is_moved_to_the_front(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/applications/{world.last_in_line.id}/")
+
+    owner.follow("Move to the front…")
+    owner.page.get_by_label("Another reason").check()
+    owner.fill("A sentence for the people passed", "A pilot with the city.")
+    owner.press("Move to the front")
+
+    shows(owner.page, "is first in line now")
+    assert factories.event_names(world.job)[-1] == "MOVED_AHEAD"
+
+
+def test_a_seat_is_reserved_stated_and_confirmed(
+    owner: Hands, site: Site, world: World, browser_page: OpenPage
+) -> None:
+    owner.page.goto(f"/company/jobs/{world.paused}/reserved-seats/")
+    owner.fill("Reserved seats", "1")
+    owner.page.get_by_label("People who work for the company already").check()
+    owner.press("Save reserved seats")
+    shows(owner.page, "Reserved seats are saved.")
+
+    mine = browser_page()
+    sign_in_applicant(mine.context, site.url, world.applicant)
+    mine.goto(f"{site.url}/me/applications/{world.my_place.id}/")
+    mine.get_by_text("Do you belong to this group?").click()
+    mine.get_by_role("button", name="I belong to this group").click()
+    shows(mine, "You have said that you belong to this group.")
+
+    owner.page.goto(f"/company/applications/{world.my_place.id}/")
+    owner.press("Confirm: can take a reserved seat")
+    shows(owner.page, "Confirmed. The person can take a reserved seat.")
+    assert factories.event_names(world.paused)[-1] == "GROUP_NOTED"
 
 
 def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: World) -> None:

@@ -132,6 +132,8 @@ COMPANY: dict[str, Where] = {
     **dict.fromkeys(("undo_time", "company_privacy", "company_sources"), _nothing),
     "decisions": _job,
     "extend_offer": _offered,
+    "move_ahead": lambda world: {"application_id": world.last_in_line.id},
+    "reserved_seats": _job,
     "job_templates": _nothing,
     **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,

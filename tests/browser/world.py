@@ -81,6 +81,12 @@ class World:
         return Application.objects.get(job_id=self.paused, applicant=self.applicant)
 
     @property
+    def last_in_line(self) -> Application:
+        """The last who waits in the open job."""
+        waiting = Application.objects.filter(job_id=self.job, status="WAITLIST", verify_by=None)
+        return waiting.order_by("-ticket", "-tie")[0]
+
+    @property
     def names_of_contest(self) -> dict[str, UUID]:
         """The parts of the address at which the contest is answered."""
         return {"application_id": self.asked.application_id, "contest_id": self.asked.id}

@@ -39,6 +39,7 @@ PENDING_ACKNOWLEDGMENT  LAPSE        INACTIVE                LAPSED             
 WAITLIST                REINSTATE    WAITLIST                REINSTATED         -
 INACTIVE                REINSTATE    WAITLIST                REINSTATED         -
 WAITLIST                PLACE        WAITLIST                PLACED             -
+WAITLIST                MOVE_AHEAD   WAITLIST                MOVED_AHEAD        -
 WAITLIST                DEFER        WAITLIST                DEFERRED           -
 WAITLIST                PREACCEPT    WAITLIST                PREACCEPTED        -
 WAITLIST                ASK_PASS     WAITLIST                PASS_ASKED         -
@@ -61,6 +62,7 @@ INACTIVE                ANSWER_CONTEST  INACTIVE             CONTEST_ANSWERED   
 WAITLIST                CHANGE_ANSWERS  WAITLIST             ANSWERS_CHANGED    -
 ACTIVE                  CHANGE_ANSWERS  ACTIVE               ANSWERS_CHANGED    -
 ACTIVE                  ASK_QUESTION    ACTIVE               QUESTION_ASKED     -
+WAITLIST                NOTE_GROUP      WAITLIST             GROUP_NOTED        -
 """
 ROWS = [[None if word == "-" else word for word in row.split()] for row in LEGAL.split("\n") if row]
 EXPECTED = {(status, move): tuple(rest) for status, move, *rest in ROWS}
@@ -77,7 +79,7 @@ WISHES = (Move.DEFER, Move.PREACCEPT, Move.ASK_PASS)
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
 OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
 OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST", "CHANGE_ANSWERS"}
-OF_VERIFIED |= {"ASK_QUESTION"}
+OF_VERIFIED |= {"ASK_QUESTION", "MOVE_AHEAD"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])
@@ -103,6 +105,7 @@ def test_a_move_fits_only_an_application_that_is_verified_or_is_not(
         (Move.DEFER, "deferred"),
         (Move.EXTEND, "extended"),
         (Move.HIRE, "hired"),
+        (Move.MOVE_AHEAD, "moved ahead"),
         (Move.REINSTATE, "reinstated"),
         (Move.VERIFY, "verified"),
         (Move.WITHDRAW, "withdrawn"),
@@ -161,9 +164,10 @@ def state_of(job_id: Any) -> tuple[Any, ...]:
     return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
 
 
-# Only a draw places anyone, and only some ends are contested: see tests/services/test_lottery.py
-# and test_contest.py.
-ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST"}
+# Only a draw places anyone, only some ends are contested, and an exception and a statement have
+# rows of their own: see tests/services/test_lottery.py, test_contest.py, test_move_ahead.py and
+# test_reserved_seats.py.
+ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST", "MOVE_AHEAD", "NOTE_GROUP"}
 LIVE_PAIRS = [pair for pair in EXPECTED if pair[0] and pair[1] not in ELSEWHERE]
 
 

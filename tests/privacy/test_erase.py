@@ -17,12 +17,13 @@ from applicants import codes, tokens
 from applicants.models import Applicant, ApplicantToken
 from applicants.people import find_or_create_person
 from pipeline.domain.errors import ApplicantNotFound
-from pipeline.domain.states import Outcome
+from pipeline.domain.states import ExceptionReason, Outcome
 from pipeline.mail import dev_mailbox
-from pipeline.models import DecisionNote, IdempotencyRecord
+from pipeline.models import DecisionNote, IdempotencyRecord, LineException
 from pipeline.privacy import erase as module
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.people import read_person
+from pipeline.services.exceptions import move_ahead
 from pipeline.services.joining import apply
 from pipeline.services.leaving import remove
 from tests.support import factories
@@ -242,3 +243,16 @@ def test_one_that_was_killed_in_the_middle_can_be_finished(
 
 def _killed(_: str) -> None:
     raise Killed
+
+
+def test_the_text_of_an_exception_goes_and_the_exception_stays(zelda: Applicant) -> None:
+    people = factories.applications(factories.job(), 2)
+    moved = factories.application(people[0].job_id, zelda)
+    reason, text = ExceptionReason.HARDSHIP, f"{NAME} cannot wait."
+    move_ahead(application_id=moved.id, reason=reason, text=text, actor=factories.RECRUITER)
+
+    erase_person(applicant_id=zelda.id)
+
+    kept = LineException.objects.get()
+    assert (kept.text, kept.reason, kept.people_passed) == ("", "HARDSHIP", 1)
+    assert_line_is_sound(moved.job_id)

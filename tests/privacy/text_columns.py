@@ -33,6 +33,7 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
+    "pipeline_lineexception.text": Personal("applicant", "applications.exceptions", "erased"),
     "pipeline_applicationreference.external_id": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
@@ -168,7 +169,7 @@ HASHES = frozenset(
     " pipeline_careerslogo.digest"
     " pipeline_removedobject.storage_key"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
-    " pipeline_removedlog.head"
+    " pipeline_removedlog.head pipeline_groupclaim.salt"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id"
     " pipeline_portaltoken.digest pipeline_throttle.id"
     " pipeline_equalityanswers.key"
@@ -180,6 +181,7 @@ HASHES = frozenset(
 # Public text of a company about itself and its jobs, and names of its keys.
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
+    " jobs_jobposting.reserved_sentence jobs_jobposting.reserved_code"
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
     " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
     " pipeline_jobtemplate.title jobs_company.working_hours"
@@ -199,7 +201,9 @@ CODES = frozenset(
     "applicants_device.site_key applicants_devicenotice.state"
     " auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"
-    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
+    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.reserved_for"
+    " pipeline_groupclaim.state pipeline_groupclaim.kind pipeline_lineexception.reason"
+    " jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " jobs_jobmember.role jobs_invitation.role jobs_invitation.job_role jobs_activity.kind"
     " jobs_activity.about"

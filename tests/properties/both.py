@@ -60,7 +60,7 @@ class Both(Database):
 
 for _name in (
     "application due next_in_line next_held next_instant waiting left_open unanswered_pass"
-    " last_miss place_before_offer"
+    " last_miss place_before_offer front next_members"
 ).split():
     setattr(Both, _name, _to_both(_name))
 

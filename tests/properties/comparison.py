@@ -3,6 +3,7 @@ the rows are shifted into the past: `passed` is by how much, in all."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +16,9 @@ from pipeline.audit.archive import archive_log, replay_archived_log
 from pipeline.audit.verify import Line, replay
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
-from pipeline.models import Application, ApplicationRow, Event
+from pipeline.models import Application, ApplicationRow, Event, LineException
+from pipeline.notifications.overtaken import read_passed
+from pipeline.selectors.exceptions import read_exceptions_passing
 from pipeline.selectors.past import PastPlace
 from tests.properties.model import Model
 from tests.properties.standing import Standing
@@ -54,6 +57,12 @@ def _job_agrees(job: Job | LockedJob, model: Model, passed: timedelta) -> None:
     assert _later(job.drawn_at, passed) == model.drawn_at
     assert (job.positions_to_fill, job.hired_count) == (model.positions, model.hired)
     assert _later(job.closes_at, passed) == model.closes_at
+    assert job.exception_count == model.exceptions
+    assert (job.reserved_seats, _later(job.reserved_until, passed)) == (
+        model.reserve,
+        model.reserved_until,
+    )
+    assert job.reserved_count == sum(who.reserved for who in model.people)
     held, pending = model.held(), len(model.pending())
     assert (job.active_count, job.pending_count, job.waitlist_count) == (
         held - pending,
@@ -98,6 +107,19 @@ def assert_replay_agrees(job_id: UUID, model: Model, passed: timedelta, seq: int
     assert replay(job_id, as_of=event.at).seq == same_time[-1]
 
 
+def assert_passed_people_agree(job_id: UUID, model: Model) -> None:
+    """Everyone whom an exception passed is found once for each, whatever they have done since."""
+    told = Counter(
+        who
+        for exception in LineException.objects.filter(job_id=job_id)
+        for who in read_passed(exception, after=0, upto=exception.seq)
+    )
+    assert told == Counter({w.id: w.passed_by_exception for w in model.people})
+    job = Job.objects.get(id=job_id)
+    for who in model.people:
+        assert len(read_exceptions_passing(job, who.id)) == who.passed_by_exception
+
+
 def assert_archive_agrees(job_id: UUID) -> None:
     """The log is archived, and the file alone gives the lines that the database gives."""
     with TemporaryDirectory() as folder:
@@ -138,7 +160,7 @@ def _told(row: Application | ApplicationRow | PastPlace, passed: timedelta) -> t
         row.status_since,
     )
     plain = (row.status, row.ticket, row.tie, row.decay_count, row.deadline_extended)
-    passes = (row.passes_used, row.pass_next)
+    passes = (row.passes_used, row.pass_next, row.reserved_seat)
     return (*plain, *passes, *(_later(moment, passed) for moment in times))
 
 
@@ -163,6 +185,7 @@ def _expected(who: Standing) -> tuple[Any, ...]:
         who.extended,
         who.passes,
         who.pass_next,
+        who.reserved,
         *times,
     )
 

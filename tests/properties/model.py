@@ -20,6 +20,13 @@ from tests.properties.passes import pass_that_opened
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.positions import hire
 from tests.properties.quiet import after_running
+from tests.properties.reserved import (
+    can_take,
+    end_if_due,
+    open_free,
+    reserved_free,
+    take_or_leave,
+)
 from tests.properties.standing import Standing
 from tests.properties.wishes import promote
 
@@ -49,6 +56,9 @@ class Model:
     positions: int | None = None
     hired: int = 0
     closes_at: datetime | None = None
+    exceptions: int = 0
+    reserve: int = 0
+    reserved_until: datetime | None = None
     # How many turns one change passes, how many it has passed, and whether more are left; then the
     # seat is free until the next one, which goes on from the last pass.
     most_passes: int = 1_000
@@ -101,15 +111,17 @@ class Model:
     # One application
 
     def step(self, who: Standing, event: str, to: str, **more: Any) -> int:
-        before, held = who.status, self.free()
+        before, held, has_reserved = who.status, self.free(), reserved_free(self)
         if who in self.queue:
             self.queue.remove(who)
+        take_or_leave(who, before, to, bool(has_reserved))
         if event != "DEADLINE_EXTENDED":
             who.deadline, who.extended, who.since = None, False, self.now
             who.extended_by = {}
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
             if to == "PENDING_ACKNOWLEDGMENT" or (to == "ACTIVE" and before is None):
-                who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
+                place = (joins_at, len(self.log) + 1) if who.tie is None else (who.ticket, who.tie)
+                who.before_offer = place
         who.ticket = who.tie = who.not_before = who.accept_until = None
         who.pass_next = False
         who.status, who.last_event = to, event
@@ -162,7 +174,7 @@ class Model:
             who.miss = self.step(who, "DECAYED", "WAITLIST", effective=deadline)
 
     def end(self, who: Standing, event: str, outcome: str, **more: Any) -> None:
-        who.end_place = (who.ticket, who.tie) if who.ticket and who.tie else who.before_offer
+        who.end_place = who.before_offer if who.tie is None else (who.ticket, who.tie)
         who.end = self.step(who, event, "INACTIVE", outcome=outcome, **more)
 
     def eligible(self) -> list[Standing]:
@@ -173,8 +185,8 @@ class Model:
     def fill(self, cause: int | None = None) -> None:
         if self.status != "OPEN" or self.awaits_draw or self.stopped:
             return
-        while self.free() and self.eligible():
-            who = self.eligible()[0]
+        while takers := [p for p in self.eligible() if self.free() and can_take(self, p)]:
+            who = takers[0]
             if who.pass_next and self.walked >= self.most_passes:
                 self.stopped, self.last_pass = True, pass_that_opened(self)
                 return
@@ -194,6 +206,7 @@ class Model:
             if closing:
                 self.close(effective=closing)
             else:
+                end_if_due(self)
                 change_planned(self)
                 self.fill(draw_if_due(self))
         self.opened = []
@@ -238,8 +251,8 @@ class Model:
         self.people.append(who)
         if not verified:
             who.verify_by = self.now + timedelta(hours=24)
-        no_seat = not verified or self.awaits_draw or not self.free()
-        if no_seat or self.eligible() or who.eligible_at:
+        no_seat = not verified or self.awaits_draw or not open_free(self)
+        if no_seat or any(can_take(self, p) for p in self.eligible()) or who.eligible_at:
             self.step(who, "APPLIED", "WAITLIST")
         elif not self.policy["acknowledge_first_seat"]:
             self.step(who, "APPLIED", "ACTIVE")

@@ -46,6 +46,7 @@ def pass_a_turn(model: Model, who: Standing, because: int | None = None) -> None
     who.passed_at = who.since = model.now
     who.eligible_at = model.now + timedelta(seconds=model.policy["cooldown_seconds"])
     who.deadline, who.extended, who.status = None, False, "WAITLIST"
+    who.reserved = False
     who.extended_by = {}
     if before != "WAITLIST":
         who.ticket, who.tie = who.before_offer

@@ -20,7 +20,7 @@ from pipeline.line.moves import make_job_move
 from pipeline.line.sources import Memory
 from pipeline.line.write import write
 from pipeline.models import Application, ApplicationRow, PlannedSeats
-from pipeline.services import jobs, joining, leaving, settling, turns
+from pipeline.services import exceptions, jobs, joining, leaving, reserved, settling, turns
 
 
 class Stage:
@@ -45,15 +45,17 @@ class Stage:
         """Let the services find this job, and no database."""
         none = MagicMock()
         none.objects.filter.return_value.first.return_value = None
+        none.objects.filter.return_value.exclude.return_value.exists.return_value = False
         none.objects.filter.return_value.filter.return_value.count.return_value = 0
         plans = MagicMock(filter=lambda **about: _Plans(self.line, **about))
         with ExitStack() as patches:
             for module in (lock, joining, settling):
                 patches.enter_context(patch.object(module, "transaction", _Transactions))
-            for module in (turns, leaving, joining):
+            for module in (turns, leaving, joining, exceptions, reserved):
                 patches.enter_context(patch.object(module, "lock_job_of", self.lock_job_of))
             for module, names in (
                 (jobs, ["lock_job"]),
+                (reserved, ["lock_job"]),
                 (settling, ["lock_job", "lock_due_job"]),
                 (joining, ["lock_job_for", "read_people"]),
             ):
@@ -62,6 +64,8 @@ class Stage:
             for module, names in (
                 (turns, ["Event"]),
                 (leaving, ["Contest", "security"]),
+                (exceptions, ["LineException", "security"]),
+                (reserved, ["GroupClaim", "JobPosting", "security"]),
                 (jobs, ["JobPosting", "record_change", "security"]),
             ):
                 for name in names:

@@ -43,3 +43,7 @@ class Standing:
     end_place: tuple[int, int] = (0, 0)
     contested: int | None = None
     asks: bool = False
+    passed_by_exception: int = 0
+    claim: bool | None = None
+    member: bool = False
+    reserved: bool = False

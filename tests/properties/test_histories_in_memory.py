@@ -17,11 +17,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
 
-from pipeline.domain.errors import IllegalMove
-from pipeline.domain.states import Move
-from pipeline.line.admission import give_missed_place_back
+from jobs.models import JobStatus
+from pipeline.domain.errors import IllegalMove, ReserveRefused
+from pipeline.domain.states import Move, Status
+from pipeline.line.admission import give_missed_place_back, offer_free_seat
 from pipeline.line.event_log import LogEntry
 from pipeline.line.misses import DECIDED
+from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.services.contests import find_lost_place
@@ -45,6 +47,7 @@ class HistoryInMemory(History):
     stage: Stage
 
     def set_stage(self) -> None:
+        self.claims: dict[UUID, bool] = {}
         self.stage = Stage()
         self.patches.enter_context(self.stage.set())
 
@@ -99,6 +102,23 @@ class HistoryInMemory(History):
         if who.outcome not in ("REMOVED", "REJECTED") or who.verify_by:
             raise Refused("IllegalMove")
         look_again(self.model, who)
+
+    def decides(self, who: Standing, *, confirms: bool) -> None:
+        """Decide as the service does, which reads the statement in the database."""
+        job = self.stage.lock_job_of(who.id)
+        settle_due(job)
+        application = job.application(who.id)
+        if application.status != Status.WAITLIST or job.status is JobStatus.CLOSED:
+            raise IllegalMove(status=application.status, move=Move.NOTE_GROUP)
+        if not job.reserved_seats:
+            raise ReserveRefused(why="")
+        if self.claims.get(who.id) == confirms:
+            return
+        self.claims[who.id] = application.is_member = confirms
+        entry = make_move(job, application, Move.NOTE_GROUP, actor=factories.RECRUITER)
+        if application.is_verified:
+            offer_free_seat(job, application, cause_seq=entry.seq)
+        write(job, commit=True)
 
     @rule(settled=st.booleans())
     def time_passes_until_something_is_due(self, settled: bool) -> None:

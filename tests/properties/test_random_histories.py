@@ -36,12 +36,18 @@ from pipeline.services.joining import verify
 from pipeline.services.leaving import reinstate, remove, withdraw
 from pipeline.services.settling import seconds_until_settlement, settle, settle_next_due
 from pipeline.services.turns import acknowledge, extend_deadline, extend_offer
-from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
+from tests.properties.comparison import (
+    assert_archive_agrees,
+    assert_passed_people_agree,
+    assert_replay_agrees,
+)
 from tests.properties.contest_rules import ContestRules
 from tests.properties.drawn_policies import capacities, changes, policies
+from tests.properties.exception_rules import ExceptionRules
 from tests.properties.pass_rules import PassRules
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.position_rules import PositionRules
+from tests.properties.reserved_rules import ReservedRules
 from tests.properties.standing import Standing
 from tests.properties.wishes import SERVICES, moments, names, wish
 from tests.support import factories
@@ -69,7 +75,14 @@ rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(ContestRules, PassRules, PositionRules, RuleBasedStateMachine):
+class History(
+    ContestRules,
+    ExceptionRules,
+    PassRules,
+    PositionRules,
+    ReservedRules,
+    RuleBasedStateMachine,
+):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0
@@ -300,6 +313,7 @@ class History(ContestRules, PassRules, PositionRules, RuleBasedStateMachine):
         if hasattr(self, "model") and len(self.model.log) > self.replayed:
             self.replayed = len(self.model.log)
             assert_replay_agrees(self.job_id, self.model, self.passed, self.replayed)
+            assert_passed_people_agree(self.job_id, self.model)
 
     def teardown(self) -> None:
         """Every history that went well ends with the job closed, and everyone closed out."""

@@ -32,6 +32,8 @@ from pipeline.models import (
     EqualityTotals,
     FormRefusals,
     JobViews,
+    GroupClaim,
+    LineException,
     PendingDecision,
     RequestRecord,
     StoredFile,
@@ -119,6 +121,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
     "pipeline.PendingDecision": lambda acme: Q(job__company=acme),
     "pipeline.SavedView": lambda acme: Q(job__company=acme),
+    "pipeline.LineException": lambda acme: Q(job__company=acme),
     "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
     "pipeline.Email": lambda acme: Q(application__job__company=acme),
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
@@ -128,6 +131,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.FurtherQuestion": lambda acme: Q(application__job__company=acme),
     "pipeline.GivenAnswers": lambda acme: Q(application__job__company=acme),
     "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
+    "pipeline.GroupClaim": lambda acme: Q(job__company=acme),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportedRow": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
@@ -247,14 +251,13 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     acknowledge(application_id=first.id, actor=owner_of(first))
     _own_words(acme, owner.id)
     decide(third, Outcome.REJECTED, note="x", text=f"{MARKER} text")
+    _except_and_claim(second)
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = _draft(acme)
     dead, running = background_tasks.dead(acme), background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
-    plan = schedules.create(
-        name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
-    )
+    plan = _plan(acme)
     file, device = _file(acme, job), Browser().added_for(first.applicant, f"https://a.io/{MARKER}")
     return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
@@ -303,6 +306,31 @@ def _careers(acme: Company) -> str:
     unproved = {"domain": f"{MARKER}.example", "domain_token": f"{MARKER}-token"}
     CareersPage.objects.create(company=acme, slug=slug, **unproved)
     return slug
+
+
+def _plan(acme: Company) -> Any:
+    name = f"{MARKER} plan"
+    return schedules.create(name=name, cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id)
+
+
+def _except_and_claim(person: Application) -> None:
+    _except(person)
+    _claim(person)
+
+
+def _except(passed: Application) -> None:
+    """Keep an exception that once passed a person, as its row tells it."""
+    place = {"from_ticket": 9, "from_tie": 9, "people_passed": 1}
+    about = {"job_id": passed.job_id, "application": passed, "seq": 1, "at": passed.applied_at}
+    LineException.objects.create(**about, reason="OTHER", text=f"{MARKER} why", **place)
+
+
+def _claim(person: Application) -> None:
+    """Keep a statement of a person, and the words about the group of its job."""
+    words = {"reserved_sentence": f"{MARKER} group", "reserved_code": f"{MARKER}-code"}
+    JobPosting.objects.filter(job_id=person.job_id).update(**words)
+    about = {"job_id": person.job_id, "application": person, "stated_at": person.applied_at}
+    GroupClaim.objects.create(**about, state="STATED", kind="OWN", salt=bytes(32))
 
 
 def _people() -> list[Any]:

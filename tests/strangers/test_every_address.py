@@ -50,6 +50,7 @@ FORM = {
 BODIES: dict[str, dict[str, Any]] = {
     "remove": {"outcome": "REJECTED"},
     "reinstate": {"reason": "OUR_ERROR"},
+    "move-ahead": {"reason": "OUR_ERROR"},
     "extend": {"acknowledge_by": "2126-01-01T00:00:00Z"},
     "applications": {"name": "New"},
     "import": {},
@@ -105,7 +106,7 @@ def _send(client: Client, method: str, path: str) -> HttpResponseBase:
         body = json.dumps(BODIES.get(last, {}))
         headers = {"If-Match": '"1"'}
         return client.generic(method, path, body, content_type="application/json", headers=headers)
-    reason = {"reason": "OUR_ERROR"} if path.endswith("/reinstate/") else {}
+    reason = {"reason": "OUR_ERROR"} if path.endswith(("/reinstate/", "/move-ahead/")) else {}
     return client.post(path, FORM | reason)
 
 

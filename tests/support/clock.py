@@ -14,7 +14,7 @@ from pipeline.line.event_log import GENESIS, chained_hash, logged_time, parse_lo
 from pipeline.models import Event
 
 JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_at"]
-JOB_TIMES += ["draw_at", "drawn_at", "opens_at", "closes_at"]
+JOB_TIMES += ["draw_at", "drawn_at", "opens_at", "closes_at", "reserved_until"]
 APPLICATION_TIMES = [
     "eligible_at",
     "not_before",
@@ -49,6 +49,7 @@ def let_time_pass(job_id: UUID, seconds: float) -> None:
         _shift(cursor, "pipeline_plannedseats", ["first_at", "next_at"], "job_id", job_id, past)
         times = ["asked_at", "answer_by", "answered_at"]
         _shift(cursor, "pipeline_contest", times, "job_id", job_id, past)
+        _shift(cursor, "pipeline_lineexception", ["at"], "job_id", job_id, past)
         head = _shift_log(cursor, job_id, past)
         cursor.execute("UPDATE jobs_job SET chain_head = %s WHERE id = %s", [head, job_id])
 

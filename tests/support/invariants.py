@@ -49,6 +49,7 @@ def assert_rows_are_sound(
 ) -> None:
     """Check everything that holds for a line's rows at every commit, but for idle seats."""
     _counters_are_counts(job, people)
+    _reserved_seats_are_for_members(job, people)
     _seats_are_within(max(most_seats or 0, job.capacity), people)
     _nobody_is_live_twice(people)
     _order_is_total(job, people)
@@ -71,6 +72,13 @@ def _counters_are_counts(job: Job, people: list[Application]) -> None:
     unverified = [person for person in people if person.verify_by is not None]
     assert job.unverified_count == len(_of(unverified, "WAITLIST"))
     assert not _of(unverified, "ACTIVE", "PENDING_ACKNOWLEDGMENT")
+
+
+def _reserved_seats_are_for_members(job: Job, people: list[Application]) -> None:
+    reserved = [person for person in people if person.reserved_seat]
+    assert all(person.is_member for person in reserved)
+    assert len(reserved) == job.reserved_count
+    assert reserved == _of(reserved, "ACTIVE", "PENDING_ACKNOWLEDGMENT")
 
 
 def _seats_are_within(seats: int, people: list[Application]) -> None:
@@ -97,14 +105,20 @@ def seat_is_idle(job: Job, people: list[Application]) -> bool:
     """Whether a seat is free that someone in line may take."""
     if job.status != "OPEN" or job.awaits_draw or job.hired_count == job.positions_to_fill:
         return False
-    held = len(_of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT"))
+    seated = _of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT")
     eligible = [
         person
         for person in _of(people, "WAITLIST")
         if person.verify_by is None
         and (person.held_until is None or person.held_until <= job.last_event_at)
     ]
-    return held < job.capacity and bool(eligible)
+    if len(seated) >= job.capacity:
+        return False
+    if not job.reserved_seats:
+        return bool(eligible)
+    reserved = sum(person.reserved_seat for person in seated)
+    is_open = len(seated) - reserved < job.capacity - job.reserved_seats
+    return bool(eligible) if is_open else any(person.is_member for person in eligible)
 
 
 def _walk_is_unfinished(job: Job) -> bool:
@@ -175,14 +189,18 @@ def _true_due(job: Job, people: list[Application], plans: list[PlannedSeats]) ->
         and job.hired_count != job.positions_to_fill
     ):
         at = job.last_event_at
-        moments += [max(p.held_until or at, at) for p in waiting if p.verify_by is None]
+        reserved = sum(person.reserved_seat for person in people)
+        held = len(pending) + len(_of(people, "ACTIVE"))
+        is_open = held - reserved < job.capacity - job.reserved_seats or not job.reserved_seats
+        able = [p for p in waiting if p.verify_by is None and (is_open or p.is_member)]
+        moments += [max(p.held_until or at, at) for p in able]
     moments += [person.verify_by for person in waiting]
     assert job.status != "CLOSED" or not plans
     for plan in plans:
         assert plan.done < plan.times
         assert plan.next_at == plan.time_of(plan.done) > job.last_event_at
     moments += [plan.next_at for plan in plans]
-    moments.append(job.opens_at if job.status == "DRAFT" else job.closes_at)
+    moments += [job.opens_at] if job.status == "DRAFT" else [job.closes_at, job.reserved_until]
     if job.status == "CLOSED":  # everyone is closed out, whatever deadlines have passed
         moments = [job.last_event_at] if pending + waiting else []
     return min((moment for moment in moments if moment), default=None)

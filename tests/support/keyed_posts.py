@@ -15,7 +15,9 @@ from django.urls import URLPattern
 from jobs import keys
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.attachments import uploads
-from pipeline.models import Email
+from pipeline.domain.states import GroupKind
+from pipeline.models import Application, Email
+from pipeline.services.reserved import Reserve, reserve_seats
 from pipeline.webhooks.endpoints import send_test
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
@@ -111,6 +113,34 @@ def reinstatement() -> Sent:
     factories.settle_all()
     body = {"reason": "OUR_ERROR", "note": "as told on the telephone"}
     return Sent(key_of(company), f"/applications/{missed.id}/reinstate", body)
+
+
+def exception() -> Sent:
+    company = factories.company().id
+    *_, last = factories.applications(factories.job(company_id=company), 3)
+    body = {"reason": "OTHER", "text": "as agreed on the telephone"}
+    return Sent(key_of(company), f"/applications/{last.id}/move-ahead", body)
+
+
+def _claimed(company_id: UUID) -> Application:
+    """One who waits and says that they belong to the group of a job's reserved seat."""
+    job = factories.job(company_id=company_id)
+    reserve = Reserve(1, GroupKind.INTERNAL)
+    reserve_seats(job_id=job, reserve=reserve, actor=factories.RECRUITER)
+    return factories.application(job, group_code="")
+
+
+def group_statement() -> Sent:
+    person = _claimed(factories.company().id)
+    return Sent(
+        signed_in(person.applicant), f"/applications/{person.id}/group-claim", {"code": "x"}
+    )
+
+
+def group_decision() -> Sent:
+    company = factories.company().id
+    path = f"/applications/{_claimed(company).id}/group-claim/decide"
+    return Sent(key_of(company), path, {"confirm": True})
 
 
 def extension() -> Sent:
@@ -285,6 +315,9 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/extend": [extension],
     "applications/<uuid:application_id>/messages": [message],
+    "applications/<uuid:application_id>/group-claim": [group_statement],
+    "applications/<uuid:application_id>/group-claim/decide": [group_decision],
+    "applications/<uuid:application_id>/move-ahead": [exception],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
     "jobs/<uuid:job_id>/applications/import": [some_import],
     "uploads": [announced_upload],

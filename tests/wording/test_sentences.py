@@ -21,6 +21,8 @@ from pipeline.domain.states import (
     PLANNED_SEATS,
     POSITIONS,
     QUESTION_ID,
+    RESERVED_SEATS,
+    RESERVED_UNTIL,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -128,6 +130,8 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.JOB_OPENED, ActorKind.SYSTEM), (EventType.JOB_CLOSED, ActorKind.SYSTEM)}
     possible |= {(EventType.JOB_CLOSED, FILLED_BY), (EventType.POSITIONS_CHANGED, POSITIONS)}
     possible.add((EventType.DEADLINE_EXTENDED, ActorKind.COMPANY))
+    reserve = (RESERVED_SEATS, RESERVED_UNTIL, ActorKind.SYSTEM)
+    possible |= {(EventType.RESERVE_CHANGED, what) for what in reserve}
     dates = (OPENS_AT, CLOSES_AT, OPENS_AND_CLOSES)
     possible |= {(EventType.DATES_CHANGED, what) for what in dates}
     assert {key for key in SENTENCES if key not in possible} == set()

@@ -24,7 +24,7 @@ from pipeline.api.v1.applications import (
     scores,
 )
 from pipeline.api.v1.applications import views as applications
-from pipeline.api.v1.jobs import facts, form, privacy
+from pipeline.api.v1.jobs import facts, form, privacy, reserved
 from pipeline.api.v1.jobs import views as jobs
 from pipeline.api.v1.tasks import views as tasks
 
@@ -82,6 +82,10 @@ urlpatterns = [
     path(f"{_FURTHER}/answer", answers.AnswerFurtherQuestion.as_view()),
     path(f"{_FURTHER}/withdraw", answers.WithdrawFurtherQuestion.as_view()),
     path("applications/<uuid:application_id>/extend", review.OfferExtension.as_view()),
+    path("jobs/<uuid:job_id>/reserved-seats", reserved.ReservedSeats.as_view()),
+    path("applications/<uuid:application_id>/group-claim", reserved.GroupClaims.as_view()),
+    path("applications/<uuid:application_id>/group-claim/decide", reserved.GroupDecision.as_view()),
+    path("applications/<uuid:application_id>/move-ahead", review.MoveAhead.as_view()),
     path("applications/<uuid:application_id>/reinstate", review.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", review.Contests.as_view()),
     path(

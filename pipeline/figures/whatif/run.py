@@ -116,8 +116,8 @@ class NotReproducible(Exception):
 
     def __str__(self) -> str:
         return (
-            "This log holds something that cannot be run again, such as an undone import, so other"
-            " rules cannot be tried on it."
+            "This log holds something that cannot be run again, such as an undone import or"
+            " reserved seats, so other rules cannot be tried on it."
         )
 
 
@@ -138,6 +138,8 @@ def compare_rules(
     The runs are simulated. All values are JSON values: times in seconds, None without data.
     Raises NotReproducible, TooLong, Cancelled.
     """
+    if any(row.event == EventType.RESERVE_CHANGED for row in log):
+        raise NotReproducible  # the log does not say who is of the group
     happened = Simulation(log)
     happened.run(end)
     logged = [_comparable_row(row) for row in log if row.at <= end]

@@ -24,6 +24,7 @@ from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     CLOSES_AT,
     DECISIONS,
+    EXCEPTION,
     FILLED_BY,
     HIRED,
     OF_ANSWERS,
@@ -33,6 +34,7 @@ from pipeline.domain.states import (
     SYSTEM,
     TIME_ZONE,
     EventType,
+    ExceptionReason,
     Move,
     Outcome,
     Status,
@@ -42,6 +44,7 @@ from pipeline.line.admission import (
     admit,
     admit_verified,
     give_missed_place_back,
+    move_to_front,
     offer_free_seat,
     pass_offered_seat,
 )
@@ -290,8 +293,8 @@ class Simulation:
             data = each.data
             job = data if each.application_id is None else job
             waiting = data["waiting"] - data["unverified"]
-            counters = data["active"], data["pending"], waiting, data.get(HIRED)
-            rules = job["status"], job["capacity"], job.get(POSITIONS)
+            counters = data["active"], data["pending"], waiting, data.get(HIRED), None
+            rules = job["status"], job["capacity"], job.get(POSITIONS), None
             states.append(seat_state(each.at, rules, counters))
         return states
 
@@ -412,6 +415,7 @@ class Simulation:
             return partial(self._apply, event=event)
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         acts: dict[str, Act] = {"VERIFIED": _verify, "REINSTATED": _give_place_back}
+        acts["MOVED_AHEAD"] = _move_ahead
         acts |= dict.fromkeys(WISHES, _wish) | dict.fromkeys(OF_CONTESTS, _note_contest)
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
             acts[kind] = _leave
@@ -512,6 +516,13 @@ def _note_contest(job: LockedJob, application: Application, event: LoggedEvent) 
     if application.outcome in CONTESTABLE:
         asked = event.event == EventType.CONTESTED
         make_move(job, application, Move.CONTEST if asked else Move.ANSWER_CONTEST)
+
+
+def _move_ahead(job: LockedJob, application: Application, event: LoggedEvent) -> None:
+    """Move a person to the front, if they wait and others are ahead of them."""
+    if application.status == Status.WAITLIST and job.status is not JobStatus.CLOSED:
+        reason = ExceptionReason(event.data[EXCEPTION])
+        move_to_front(job, application, reason=reason, actor=SYSTEM)
 
 
 def _give_place_back(job: LockedJob, application: Application, event: LoggedEvent) -> None:

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -27,7 +28,7 @@ from pipeline.mail.links import LinkedOffer, read_offer_token
 from pipeline.models import Application, ApplicationRow
 from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
-from pipeline.pages.applicant import answers, application_card
+from pipeline.pages.applicant import answers, application_card, group
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
 from pipeline.pages.applicant.my_files import FilesForm
 from pipeline.pages.applicant.scene import PlaceScene
@@ -43,6 +44,7 @@ from pipeline.selectors.applications import (
     read_application,
 )
 from pipeline.selectors.emails import emails_cache_tag, read_newest_emails
+from pipeline.selectors.exceptions import read_exceptions_passing
 from pipeline.selectors.jobs import planned_seats_cache_tag, read_job, read_seat_plans
 from pipeline.selectors.review import (
     ShownContest,
@@ -57,6 +59,8 @@ from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge
 from pipeline.texts.words import read_decision_texts
+from pipeline.wording.english import isolated
+from pipeline.wording.exceptions import describe_overtaking
 from pipeline.wording.explanations import describe_target
 from pipeline.wording.status import explain_moved_position
 
@@ -80,6 +84,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     contests = read_application_contests(application_id)
     may_change_files = seen.application.status == Status.WAITLIST
     until = contest_deadline(seen.application, contests, seen.now)
+    claim = group.read_claim(application_id, job)
     review, files = seen.review_age, read_attachments(application_id)
     unread = count_unread([application_id], reader=Side.APPLICANT)
 
@@ -90,6 +95,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "aim": _describe_aim(job),
             "scene": PlaceScene.of(job, seen.position or 1) if card.state == "waiting" else None,
             **_read_history(seen.application),
+            **group.group_context(card, claim),
+            "passed_by": _read_passed_by(job, application_id),
             "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
@@ -115,11 +122,29 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {review and review.is_overdue} {until} {contests_cache_tag(contests, seen.now)}"
-            f" {may_change_files} {attachments_cache_tag(files)} {unread}"
+            f" {may_change_files} {claim} {attachments_cache_tag(files)} {unread}"
             f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)} {privacy_tag(job)}"
         ),
         jobs=[job.id],
     )
+
+
+def _read_passed_by(job: Job, application_id: UUID) -> list[dict[str, str]]:
+    """Return what is said of each exception that passed an application, with the company's text."""
+    company, zone = isolated(job.company.name), timezone.get_current_timezone()
+    return [
+        {
+            "told": describe_overtaking(
+                each.at,
+                company=company,
+                reason=each.reason,
+                people=each.people_passed,
+                zone=zone,
+            ),
+            "text": each.text,
+        }
+        for each in read_exceptions_passing(job, application_id)
+    ]
 
 
 def _read_history(application: Application | ApplicationRow) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from pipeline.pages import limits
 from pipeline.pages.access import current_applicant, current_member, public_job
 from pipeline.pages.answer_forms import PREFIX, answers_in
 from pipeline.pages.applicant import openings
+from pipeline.pages.applicant.group import entered_code
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.attachments import holder_of_browser
 from pipeline.pages.consents import CHANGED as CONSENTS_CHANGED
@@ -122,6 +123,7 @@ def _submit_unverified(request: HttpRequest, job: Job, form: forms.Form) -> Http
             requester=requester,
             filled=filled,
             companions=_companions(request, job, form),
+            group_code=entered_code(form),
         )
     except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
@@ -203,6 +205,7 @@ def _submit_signed_in(
             actor=actor,
             filled=filled,
             companions=_companions(request, job, form),
+            group_code=entered_code(form),
         )
     except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)

@@ -29,6 +29,7 @@ from pipeline.selectors.jobs import NOTHING_YET, read_job, recent_waits
 from pipeline.sources.origin import Origin
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
+from pipeline.wording.exceptions import REASON_WORDS as EXCEPTION_REASON_WORDS
 from pipeline.wording.explanations import describe_pace, describe_target, explain_line
 from pipeline.wording.status import (
     NOT_KNOWN,
@@ -73,6 +74,10 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "removals": removals,
         "given_back": back,
+        "exceptions": [
+            (EXCEPTION_REASON_WORDS[code], count)
+            for code, count in counts.exceptions_by_reason.items()
+        ],
         "pace": pace,
         **_aim(job, pace),
         "requirements": [

@@ -32,6 +32,7 @@ from pipeline.pages.access import (
     sees_own_job,
 )
 from pipeline.pages.answer_forms import add_questions
+from pipeline.pages.applicant.group import add_group_fields
 from pipeline.pages.consents import add_consents, add_equality, privacy_context, privacy_tag
 from pipeline.pages.live_page import PARAMETER, live_page
 from pipeline.selectors.applications import find_live, my_latest_name
@@ -164,6 +165,7 @@ def application_form(
         form = NameForm(initial={"name": person.name or my_latest_name(person.id)})
     questions = questions_of(job.id, job.form_version)
     add_questions(form, questions, sent_to=(request, job))
+    add_group_fields(form, job)
     add_equality(form, job)
     add_consents(form, job)
     return form

@@ -23,7 +23,13 @@ from pipeline.models import Attachment, DecisionNote, PendingDecision
 from pipeline.notifications.companies import repeat_email
 from pipeline.pages import event_rows
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.company import consequences, decisions, further_question
+from pipeline.pages.company import (
+    consequences,
+    decisions,
+    exceptions,
+    further_question,
+    reserved,
+)
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decisions import possible_outcomes
 from pipeline.pages.company.forms import DecisionForm, ReinstatementForm
@@ -105,6 +111,7 @@ def _show(
     notices["undo_next"] = application_id
     kept = read_annotations([application_id])[application_id]
     contests, files = shown_contests(application_id, seen.now), read_attachments(application_id)
+    group = reserved.read_group_context(member, seen, job)
     scores = read_scorecards(seen.application, member.user.id)
     is_open = seen.review_since is not None and decision is None
     unread = count_unread([application_id], reader=Side.COMPANY)
@@ -118,6 +125,7 @@ def _show(
             | score_context(member, scores, is_open=is_open)
             | answered
             | {"unread_messages": unread}
+            | group
             | _read_files(request, files, answered["replaced"])
             | _read_decision(request, member, seen, job, decision, form)
         )
@@ -137,6 +145,7 @@ def _show(
         # Marks are hidden from some members and shown to others, so the page is each one's own.
         tag=f"{member.user.id}{scores.stamp}{is_open}{age} {job.seq} {unread}"
         f"-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}-{told}"
+        f"-{group.get('claim')}"
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}-{attachments_cache_tag(files)}",
         jobs=[job.id],
     )
@@ -245,6 +254,7 @@ def _context(
             for name, column in RUNNING.items()
         },
         "may_reinstate": member.may(Action.REINSTATE) and is_reinstatement_offered(seen, job),
+        "may_move_ahead": member.may(Action.DECIDE) and exceptions.is_exception_offered(seen, job),
         "may_extend": member.may(Action.DECIDE) and _is_offer_running(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),

@@ -141,6 +141,10 @@ def _context(
     }
 
 
+# A free seat that only people of the job's group can take, among the seats of a board.
+RESERVED_SLOT = "reserved"
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A seat with the person who holds it, and how much of the time there is they have used."""
@@ -170,19 +174,22 @@ def _seats(
 ) -> dict[str, Any]:
     """Return the seats, taken ones first; those after the first few are folded."""
     job = shown.job
-    idle = 0 if shown.seats.more or job.status == JobStatus.CLOSED else job.seats_free
-    slots: list[Slot | None] = [
+    is_cut = shown.seats.more or job.status == JobStatus.CLOSED
+    idle, reserved = (0, 0) if is_cut else (job.seats_free, job.reserved_seats_free)
+    slots: list[Slot | str | None] = [
         Slot.of(seen, awaited.get(seen.application.id)) for seen in shown.seats.rows
     ]
     slots += [None] * min(idle, IDLE_SHOWN)
+    slots += [RESERVED_SLOT] * min(reserved, IDLE_SHOWN)
     most = len(slots) if "seats" in request.GET else SLOTS_SHOWN
-    in_review = [slot for slot in slots if slot and slot.seen.review_since and not slot.frees_at]
+    people = [slot for slot in slots if isinstance(slot, Slot)]
+    in_review = [slot for slot in people if slot.seen.review_since and not slot.frees_at]
     held = job.active_count + job.pending_count
     return {
         "slots": slots[:most],
         "folded": slots[most:],
         "is_compact": len(slots) > LARGE_SLOTS,
-        "idle_more": max(0, idle - IDLE_SHOWN),
+        "idle_more": max(0, idle - IDLE_SHOWN) + max(0, reserved - IDLE_SHOWN),
         "seats_over": max(0, held - job.capacity),
         "review_next": in_review[0].seen.application.id if in_review else None,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.companies import UndoTimes
 from jobs.models import Job, JobStatus
@@ -14,6 +14,8 @@ from pipeline.selectors.board import LOOKED_AHEAD
 from pipeline.wording.english import count, isolated, joined, long_duration, people, plural
 from pipeline.wording.events import UNFILLED_SEATS
 
+# What follows for a seat of a job with reserved seats: who is next depends on the seat.
+RESERVED = gettext_lazy("a reserved seat goes only to people of its group, any other to the line")
 MOVED_ON = (
     "The line has moved on since you opened this page, so the consequences have changed. Read them"
     " again before you confirm."
@@ -89,6 +91,8 @@ def describe_opened_seat(job: Job, next_name: str | None) -> str:
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
         return f"nobody is promoted: {_describe_seat_holders(job, held)}"
+    if job.reserved_seats:
+        return str(RESERVED)
     if next_name is not None:
         return f"the seat goes to {join_names([next_name], 1)}"
     if job.people_waiting > LOOKED_AHEAD:
@@ -117,6 +121,8 @@ def describe_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
         return _("%(opens)s; all positions are filled, so nobody is promoted") % {"opens": opens}
     if held >= job.capacity:
         return f"{opens}; nobody is promoted: {_describe_seat_holders(job, held)}"
+    if job.reserved_seats:
+        return f"{opens}; {RESERVED}"
     if names:
         return f"{opens}, for {join_names(names[:3], len(names))}"
     if job.people_waiting > LOOKED_AHEAD:
@@ -153,8 +159,9 @@ def describe_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
     added = min(capacity - held, job.people_waiting)
     if capacity <= job.capacity or added <= 0:
         return "Nobody is promoted, and nobody loses a seat."
-    if job.is_filled:
-        return _("All positions are filled, so nobody is promoted.")
+    if job.is_filled or job.reserved_seats:
+        filled = _("All positions are filled, so nobody is promoted.")
+        return filled if job.is_filled else _("Of the free seats, %s.") % RESERVED
     if job.status != JobStatus.OPEN or job.awaits_draw:
         why = "order is still to be drawn" if job.awaits_draw else "job is not open"
         return f"The {why}, so nobody is promoted now."

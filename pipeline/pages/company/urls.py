@@ -11,6 +11,7 @@ from pipeline.pages.company import (
     contests,
     decisions,
     emails,
+    exceptions,
     extension,
     form,
     further_question,
@@ -21,6 +22,7 @@ from pipeline.pages.company import (
     palette,
     people,
     privacy,
+    reserved,
     review,
     settings,
     undo_time,
@@ -130,6 +132,8 @@ urlpatterns = [
         name="withdraw_question",
     ),
     path("company/jobs/<uuid:job_id>/settings/", settings.show, name="job_settings"),
+    path("company/jobs/<uuid:job_id>/reserved-seats/", reserved.show, name="reserved_seats"),
+    path("company/applications/<uuid:application_id>/group/", reserved.decide, name="decide_group"),
     path("company/jobs/<uuid:job_id>/positions/", hiring.show, name="job_hiring"),
     path(
         "company/applications/<uuid:application_id>/",
@@ -145,6 +149,11 @@ urlpatterns = [
         "company/applications/<uuid:application_id>/extend/",
         extension.extend,
         name="extend_offer",
+    ),
+    path(
+        "company/applications/<uuid:application_id>/move-ahead/",
+        exceptions.show,
+        name="move_ahead",
     ),
     path(
         "company/applications/<uuid:application_id>/annotate/",

@@ -66,6 +66,18 @@ def move_while_saying_yes(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "PREACCEPTED", "WAITLIST", ticket=0)
 
 
+def move_ahead_without_a_reason(rows: Rows, line: list[Application]) -> None:
+    place = said_of(rows, line[2])["data"]
+    told = {"people_passed": 2, "from_ticket": place["ticket"], "from_tie": place["tie"]}
+    add(rows, line[2], "MOVED_AHEAD", "WAITLIST", ticket=0, tie=len(rows) + 1, **told)
+
+
+def move_ahead_and_tell_of_fewer(rows: Rows, line: list[Application]) -> None:
+    place = said_of(rows, line[2])["data"]
+    told = {"exception": "OTHER", "from_ticket": place["ticket"], "from_tie": place["tie"]}
+    add(rows, line[2], "MOVED_AHEAD", "WAITLIST", ticket=0, tie=len(rows) + 1, **told)
+
+
 def pass_what_nobody_asked_to_pass(rows: Rows, line: list[Application]) -> None:
     add(rows, line[1], "PASSED", "WAITLIST", passes_used=1)
 
@@ -145,6 +157,8 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (move_while_verifying, "verified an address and changed the place"),
         (move_while_deferring, "deferred a turn and changed the place"),
         (move_while_saying_yes, "said yes and changed the place"),
+        (move_ahead_without_a_reason, "moved someone ahead without a reason"),
+        (move_ahead_and_tell_of_fewer, "moved someone ahead of 2 people and says None"),
         (pass_what_nobody_asked_to_pass, "passed a turn unasked"),
         (
             pass_to_another_place,

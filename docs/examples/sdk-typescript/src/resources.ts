@@ -251,6 +251,11 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/reinstate`, { json: why, ...options });
   }
 
+  /** Move one person to the front of the line, and tell everyone passed. */
+  moveAhead(applicationId: string, why: models.Exception, options: Repeatable = {}): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/move-ahead`, { json: why, ...options });
+  }
+
   /** Return the marks that reviewers gave; for a key only their number, until the application has ended. */
   scores(applicationId: string): Promise<models.Scorecards> {
     return this.client.call("GET", `/applications/${applicationId}/scores`);

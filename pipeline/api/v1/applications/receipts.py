@@ -29,7 +29,7 @@ SignedTime = Annotated[str, ("format", "date-time")]
 class OrderKeyOut(TypedDict):
     """A place in the order of a line; the smaller one is sooner, by ticket and then by tie."""
 
-    ticket: Count
+    ticket: int  # below 1 after enough exceptions
     tie: Count
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -32,18 +33,25 @@ from pipeline.api.v1.applications.shapes import (
     ReinstatementIn,
     answer_changed,
 )
-from pipeline.api.v1.fields import Moment, Nothing, Shape
+from pipeline.api.v1.fields import Choice, Letter, Moment, Nothing, Shape
 from pipeline.api.v1.outputs import Count, DetailOut, PageOf
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import IfLast, Move, Outcome, ReinstatementReason
+from pipeline.domain.states import (
+    ExceptionReason,
+    IfLast,
+    Move,
+    Outcome,
+    ReinstatementReason,
+)
 from pipeline.line.clock import read_company_clock
-from pipeline.models import Contest, EmailState
+from pipeline.models import EXCEPTION_TEXT_LENGTH, Contest, EmailState
 from pipeline.notifications.companies import repeat_email
 from pipeline.selectors.emails import ShownEmail, read_email_page
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.selectors.review import ContestState, read_company_contests
 from pipeline.services.contests import answer_contest, contest
+from pipeline.services.exceptions import move_ahead
 from pipeline.services.leaving import reinstate, remove
 from pipeline.services.turns import extend_offer
 
@@ -258,6 +266,48 @@ class OfferExtension(Endpoint):
         until = read_body(request, ExtensionIn)["acknowledge_by"]
         application = extend_offer(
             application_id=application_id, acknowledge_by=until, actor=caller.actor
+        )
+        return answer_changed(facts, application, private=True)
+
+
+class ExceptionIn(Shape):
+    """A company moves a person to the front. `text` is what the people passed read."""
+
+    reason = Choice(choices=[code.value for code in ExceptionReason])
+    text = Letter(
+        max_length=EXCEPTION_TEXT_LENGTH, allow_blank=True, allow_null=True, required=False
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Require a text where the reason alone says nothing."""
+        if attrs["reason"] == ExceptionReason.OTHER and not attrs.get("text"):
+            raise ValidationError({"text": "With the reason OTHER, say what it is."})
+        return attrs
+
+
+class MoveAhead(Endpoint):
+    """`/applications/{id}/move-ahead`"""
+
+    @describes_move(
+        "move_ahead",
+        Move.MOVE_AHEAD,
+        ApplicationOut,
+        takes=(ExceptionIn,),
+        about="An exception to the order: a verified person on the waitlist is first in line now,"
+        " and gets the next seat by the ordinary rule. Everyone passed gets an email with the"
+        " reason and `text`, which is required for the reason `OTHER`; it never names the person."
+        " The job's public facts count it permanently, and a job can have 100.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Move one person to the front of the line, and tell everyone passed."""
+        caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
+        given = read_body(request, ExceptionIn)
+        application = move_ahead(
+            application_id=application_id,
+            reason=ExceptionReason(given["reason"]),
+            text=given.get("text") or "",
+            actor=caller.actor,
+            request_id=idempotent_row_id(request),
         )
         return answer_changed(facts, application, private=True)
 

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from applicants.addresses import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
+from jobs.models import RESERVED_CODE_LENGTH
 from jobs.policies import misses_left_under_policy
 from pipeline.api.auth import Caller, CompanyCaller, PersonCaller
 from pipeline.api.v1.fields import (
@@ -90,6 +91,11 @@ def declare_consents() -> serializers.ListField:
     return serializers.ListField(child=Id(), max_length=1 + MOST_CONSENTS, required=False)
 
 
+def declare_group_code() -> Text:
+    """Return the field by which a person says that they belong to the job's group."""
+    return Text(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
+
+
 class OwnApplicationIn(Shape):
     """A person applies. The credential says who they are."""
 
@@ -99,6 +105,7 @@ class OwnApplicationIn(Shape):
     source = declare_source()  # type: ignore[assignment]  # a field of the body
     utm = UtmIn(required=False)
     consents = declare_consents()
+    group_code = declare_group_code()
 
 
 class TakenOverIn(Shape):
@@ -168,6 +175,7 @@ class UnprovedApplicationIn(Shape):
     source = declare_source()  # type: ignore[assignment]  # a field of the body
     utm = UtmIn(required=False)
     consents = declare_consents()
+    group_code = declare_group_code()
 
 
 class AnswersIn(Shape):

@@ -211,7 +211,8 @@ class JobApplications(JobApplicationList):
         " `CONSENT_MISSING`, `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person."
         " `answers` go by the keys of the job's `questions`; a company"
         " can leave some or all of them out. `consents` are ids from `GET /jobs/{id}/privacy`; a"
-        " company can leave them out. `source` and `utm` say where the person came from.",
+        " company can leave them out. `source` and `utm` say where the person came from. `group_code`,"
+        " even empty, says that the person belongs to the group of the job's reserved seats.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -243,6 +244,7 @@ class JobApplications(JobApplicationList):
             reference=read_reference(given),
             filled=fill_form(job, given, caller),
             companions=read_companions(job, given, caller),
+            group_code=given.get("group_code"),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -379,6 +381,7 @@ def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | No
         application_id=application_id,
         filled=fill_form(job, given),
         companions=read_companions(job, given),
+        group_code=given.get("group_code"),
     )
     return Response({"detail": TAKEN}, status=202)
 

@@ -58,6 +58,8 @@ class FactsOut(TypedDict):
     removals_by_reason: dict[str, Count | None]
     reinstatements_by_reason: dict[str, Count | None]
     extensions_count: Count | None
+    exceptions_count: Count
+    exceptions_by_reason: dict[str, Count | None]
     contested_count: Count | None
     contests_changed_count: Count | None
     contests_overdue_count: Count | None
@@ -65,6 +67,7 @@ class FactsOut(TypedDict):
     reviews_within_target: Count | None
     capacity_changes: Count
     policy_changes: Count
+    reserve_changes: Count
 
 
 class FactsOfJob(Endpoint):
@@ -77,7 +80,8 @@ class FactsOfJob(Endpoint):
         FactsOut,
         tagged=True,
         about="Without personal data, at most a minute old, from the job's last 50,000 events. A"
-        " number from 1 to 4 is null, because it could point at a person. The rules and the"
+        " number from 1 to 4 is null, because it could point at a person; exceptions are"
+        " counted exactly, and from the job's beginning. The rules and the"
         " length are in the job, the wait in its forecast.",
         refuses=(LOG_ARCHIVED,),
     )
@@ -97,6 +101,8 @@ class FactsOfJob(Endpoint):
             "removals_by_reason": dict(counts.removals),
             "reinstatements_by_reason": dict(counts.given_back),
             "extensions_count": counts.extended,
+            "exceptions_count": counts.exceptions,
+            "exceptions_by_reason": dict(counts.exceptions_by_reason),
             "contested_count": counts.contests.asked,
             "contests_changed_count": counts.contests.changed,
             "contests_overdue_count": counts.contests.overdue,
@@ -104,6 +110,7 @@ class FactsOfJob(Endpoint):
             "reviews_within_target": pace.within if pace else None,
             "capacity_changes": counts.seats_changed,
             "policy_changes": counts.rules_changed,
+            "reserve_changes": counts.reserve_changed,
         }
         return answer_read(request, payload)
 

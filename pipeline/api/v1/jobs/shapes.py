@@ -51,6 +51,7 @@ from pipeline.api.v1.fields import (
 )
 from pipeline.api.v1.jobs.questions import declare_questions
 from pipeline.api.v1.outputs import Count
+from pipeline.domain.states import GroupKind
 from pipeline.figures.job import JobTotals
 from pipeline.form.questions import Kind, Question
 from pipeline.form.versions import questions_of
@@ -232,7 +233,28 @@ class PayOut(TypedDict):
     period: Annotated[str, PayPeriod]
 
 
-class JobOut(TypedDict):
+class ReserveOut(TypedDict):
+    """Seats of a job that are reserved for a group, for a reason that everyone reads."""
+
+    reserved_seats: Count
+    reserved_seats_free: Count
+    reserved_for: Annotated[str, GroupKind] | None
+    reserved_reason: str
+    reserved_until: datetime | None
+
+
+def reserve_out(job: Job) -> ReserveOut:
+    """Return the reserved seats of a job. Its posting must have been read with it."""
+    return {
+        "reserved_seats": job.reserved_seats,
+        "reserved_seats_free": job.reserved_seats_free,
+        "reserved_for": job.reserved_for or None,
+        "reserved_reason": job.posting.reserved_sentence if job.reserved_seats else "",
+        "reserved_until": job.reserved_until,
+    }
+
+
+class JobOut(ReserveOut):
     """An opening: its seats, its line in numbers, its policy and its questions."""
 
     id: UUID
@@ -353,6 +375,7 @@ def job_out(
         "hired_count": job.hired_count if shows_hired else None,
         "opens_at": job.opens_at,
         "closes_at": job.closes_at,
+        **reserve_out(job),
         "review_target_seconds": posting.review_target_seconds,
         "form_version": job.form_version,
         "questions": questions_out(

@@ -341,6 +341,18 @@ class AsyncApplications(AsyncResource):
         body = {"reason": reason, "note": note}
         return await self._act(application_id, "reinstate", body, idempotency_key)
 
+    async def move_ahead(
+        self,
+        application_id: str,
+        *,
+        reason: str,
+        text: str = "",
+        idempotency_key: str | None = None,
+    ) -> models.Application:
+        """Move one person to the front of the line, and tell everyone passed."""
+        body = {"reason": reason, "text": text}
+        return await self._act(application_id, "move-ahead", body, idempotency_key)
+
     async def _act(
         self,
         application_id: str,

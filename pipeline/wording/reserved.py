@@ -1,0 +1,78 @@
+"""Words about a job's reserved seats: for whom they are, and what that means for others. Pure."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from jobs.models import Job
+from pipeline.domain.states import ClaimState, GroupKind
+from pipeline.wording.english import capitalized
+
+# The groups, as everyone reads them.
+GROUP_WORDS: dict[str, str | Promise] = {
+    GroupKind.INTERNAL: gettext_lazy("people who work for the company already"),
+    GroupKind.DISABILITY: gettext_lazy("people with a disability"),
+    GroupKind.LEGAL_PREFERENCE: gettext_lazy("people whom the law gives preference"),
+    GroupKind.OWN: gettext_lazy("a group that the company describes"),
+}
+
+# What a person who has stated to belong to the group reads, by what was decided.
+CLAIM_WORDS: dict[str, str | Promise] = {
+    ClaimState.STATED: gettext_lazy(
+        "You have said that you belong to this group. The company decides whether it can confirm"
+        " that. Your place in line stays as it is."
+    ),
+    ClaimState.CONFIRMED: gettext_lazy(
+        "It is confirmed that you belong to this group. You are offered a reserved seat when it is"
+        " your turn among its people, and any other seat when it is your turn in line."
+    ),
+    ClaimState.DECLINED: gettext_lazy(
+        "The company could not confirm that you belong to this group. Your place in line stays as"
+        " it is, and you are offered the other seats as before."
+    ),
+}
+
+
+def group_choices() -> list[tuple[str, str]]:
+    """Return every group with its label, as form choices."""
+    return [(code, capitalized(str(words))) for code, words in GROUP_WORDS.items()]
+
+
+def describe_reserve(job: Job) -> str:
+    """Say how many seats are reserved, for whom and why; empty without any."""
+    if not job.reserved_seats:
+        return ""
+    words = ngettext(
+        "%(seats)s of %(all)s seats is reserved for %(group)s.",
+        "%(seats)s of %(all)s seats are reserved for %(group)s.",
+        job.reserved_seats,
+    ) % {
+        "seats": f"{job.reserved_seats:,}",
+        "all": f"{job.capacity:,}",
+        "group": GROUP_WORDS[job.reserved_for],
+    }
+    return f"{words} {job.posting.reserved_sentence}".strip()
+
+
+def describe_vacancy(job: Job, until: str) -> str:
+    """Say what happens to reserved seats that nobody of the group takes. `until`: in words."""
+    if until:
+        return _(
+            "Only they can take these seats, in the order of the line. Those that are free at"
+            " %(until)s then go to the line."
+        ) % {"until": until}
+    return _(
+        "Only they can take these seats, in the order of the line. While none of them waits, the"
+        " seats stay free."
+    )
+
+
+def count_free(job: Job) -> str:
+    """Say how many reserved seats are free; empty if none is."""
+    free = job.reserved_seats_free
+    if not free:
+        return ""
+    words = ngettext("%(seats)s reserved seat is free.", "%(seats)s reserved seats are free.", free)
+    return words % {"seats": f"{free:,}"}
