@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("jobs", "0021_open_jobs"),
+        ("jobs", "0027_company_privacy"),
     ]
 
     operations = [

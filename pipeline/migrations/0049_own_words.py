@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("jobs", "0021_open_jobs"),
-        ("pipeline", "0046_answers_of_refused_rows"),
+        ("pipeline", "0047_messages"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0025_posting_facts'),
-        ('pipeline', '0046_answers_of_refused_rows'),
+        ('pipeline', '0049_own_words'),
     ]
 
     operations = [

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0027_company_privacy'),
-        ('pipeline', '0046_answers_of_refused_rows'),
+        ('pipeline', '0050_careers'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0031_exceptions'),
-        ('pipeline', '0046_answers_of_refused_rows'),
+        ('pipeline', '0051_sources_and_consents'),
     ]
 
     operations = [

@@ -16,7 +16,6 @@ from pipeline.models.consents import (
     Agreement,
     ConsentVersion,
 )
-from pipeline.models.equality import EqualityAnswers, EqualityTotals
 from pipeline.models.correspondence import (
     LONGEST_LEFT_OUT,
     LONGEST_SENDER,
@@ -27,6 +26,7 @@ from pipeline.models.correspondence import (
     BulkMessageItem,
     MessageTemplate,
 )
+from pipeline.models.equality import EqualityAnswers, EqualityTotals
 from pipeline.models.exceptions import EXCEPTION_TEXT_LENGTH, LineException
 from pipeline.models.form import (
     FormDraft,
@@ -182,11 +182,11 @@ __all__ = [
     "ApplicationSource",
     "ApplicationTag",
     "Attachment",
+    "BulkMessage",
+    "BulkMessageItem",
     "CareersLogo",
     "CareersPage",
     "CareersSlug",
-    "BulkMessage",
-    "BulkMessageItem",
     "Change",
     "ChangeKind",
     "ClockAdvance",
@@ -221,8 +221,8 @@ __all__ = [
     "JobViews",
     "LastWhatIf",
     "Letterhead",
-    "MessageTemplate",
     "LineException",
+    "MessageTemplate",
     "NameWord",
     "NoteMention",
     "PendingDecision",

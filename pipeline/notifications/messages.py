@@ -41,7 +41,6 @@ from pipeline.wording import sentences
 from pipeline.wording.english import (
     format_time,
     format_zone,
-    isolated,
     strip_isolates,
     time_here_and_utc,
 )

@@ -227,9 +227,7 @@ JOBS = Place(
     " import_applications import_result application decide decide_many decision what_if"
     " keep_template planned_seats reinstate contests answer_contest job_form form_preview"
     " add_question edit_question ask_question job_review attachment decisions extend_offer"
-    " job_access",
-    " job_sources",
-    " application_messages job_messages write_bulk_message bulk_message",
+    " job_access job_sources application_messages job_messages write_bulk_message bulk_message"
     " move_ahead reserved_seats",
     key="j",
 )
@@ -274,8 +272,7 @@ OF_APPLICANTS = (
         label=_("My applications"),
         within="my_application my_places my_receipt check_receipt take_over defer_mine"
         " withdraw_mine my_devices preaccept_mine pass_mine answers_mine answer_mine contest_mine"
-        " my_privacy",
-        " my_messages",
+        " my_privacy my_messages",
     ),
     Place(name="openings", label=_("Open jobs"), within="opening job_facts"),
 )

@@ -17,9 +17,9 @@ from jobs import activity
 from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.attachments import storage
+from pipeline.correspondence import threads
 from pipeline.equality import answers as equality
 from pipeline.equality import totals
-from pipeline.correspondence import threads
 from pipeline.form import answers
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, ChangeKind

@@ -340,12 +340,17 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     for companion in request.companions:
         job.beside.extend(companion.rows(application, is_new=taken_over is None, at=job.now))
     job.attach(application)
-    claims = request.group_code is not None and job.reserved_seats
-    if request.group_code is not None and claims and application.status == Status.WAITLIST:
-        claim_when_applying(job, application, request.group_code, actor=request.actor)
+    _claim(job, application, request)
     unverified = None if application.is_verified else application.id
     person.history = replace(person.history, live=application.id, unverified=unverified)
     return application
+
+
+def _claim(job: LockedJob, application: LineApplication, request: Request) -> None:
+    """Note that the person belongs to the job's group, if they say so and it is of use."""
+    if request.group_code is not None and job.reserved_seats:
+        if application.status == Status.WAITLIST:
+            claim_when_applying(job, application, request.group_code, actor=request.actor)
 
 
 def prepare_answers(

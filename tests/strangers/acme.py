@@ -31,8 +31,8 @@ from pipeline.models import (
     Email,
     EqualityTotals,
     FormRefusals,
-    JobViews,
     GroupClaim,
+    JobViews,
     LineException,
     PendingDecision,
     RequestRecord,
@@ -45,10 +45,10 @@ from pipeline.services.contests import contest
 from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_job
 from pipeline.services.joining import change_application_reference
 from pipeline.services.turns import acknowledge
+from pipeline.sources.origin import Origin
 from pipeline.texts import letterheads
 from pipeline.texts.kinds import KINDS, OFFER
 from pipeline.texts.words import save_text
-from pipeline.sources.origin import Origin
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules

@@ -20,7 +20,6 @@ from django.views.decorators.http import require_POST
 from applicants import browser
 from applicants.browser import remember_address
 from applicants.codes import Requester
-from applicants.forms import ApplyForm
 from applicants.models import Applicant
 from applicants.people import remember_time_zone
 from jobs.models import Job

@@ -211,8 +211,9 @@ class JobApplications(JobApplicationList):
         " `CONSENT_MISSING`, `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person."
         " `answers` go by the keys of the job's `questions`; a company"
         " can leave some or all of them out. `consents` are ids from `GET /jobs/{id}/privacy`; a"
-        " company can leave them out. `source` and `utm` say where the person came from. `group_code`,"
-        " even empty, says that the person belongs to the group of the job's reserved seats.",
+        " company can leave them out. `source` and `utm` say where the person came from."
+        " `group_code`, even empty, says that the person belongs to the group of the job's reserved"
+        " seats.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
