@@ -1,4 +1,4 @@
-"""What a company's team did, for its owners: kinds, notes of them, and their reads.
+"""Acts of a company's team, for its owners: kinds, notes of them, and their reads.
 
 A note holds ids, codes and the company's own names (of a key, say), and of an applicant nothing but
 the id of an application, which is erased with the person. To add a kind, declare it beside the

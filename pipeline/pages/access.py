@@ -340,7 +340,7 @@ def received_application(
 
 
 def _require_on_job(request: HttpRequest, member: Member, job_id: UUID, action: Action) -> Member:
-    """Return the member, if they may take the action, and that which guards the page."""
+    """Return the member, if they may take the action, and the one that guards the page."""
     request.__dict__[_JOB] = job_id
     require_permission(member, action)
     return require_permission(member, request.__dict__.get(_ASKED) or action)

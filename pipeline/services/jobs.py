@@ -300,13 +300,8 @@ def update_job(
             **changes.posting, version=F("version") + 1, updated_at=job.now
         )
         record_change(ChangeKind.JOB_CHANGED, company_id=job.company_id, job_id=job.id)
-    activity.note(
-        JOB_CHANGED,
-        company_id=job.company_id,
-        by=actor.id,
-        job_id=job.id,
-        about={"what": ", ".join(changes.names())},
-    )
+    what = {"what": ", ".join(changes.names())}
+    activity.note(JOB_CHANGED, company_id=job.company_id, by=actor.id, job_id=job.id, about=what)
     write(job, commit=True)
 
 

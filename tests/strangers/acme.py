@@ -285,8 +285,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         **dict.fromkeys(("attachment_id", "upload_id"), attachment),
         **_webhook(acme),
         **PLAIN,
-        "invitation_id": _invitation(home, owner),
-        "membership_id": Membership.objects.get(company=home, user=owner).id,
+        **_of_team(home, owner),
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
 
@@ -421,9 +420,10 @@ def _key(acme: Company) -> Any:
     return key
 
 
-def _invitation(home: Company, owner: Any) -> Any:
+def _of_team(home: Company, owner: Any) -> dict[str, Any]:
     made, _ = invitations.create(company_id=home.id, by=owner.id, role=Role.VIEWER, days=7, uses=1)
-    return made.id
+    member = Membership.objects.get(company=home, user=owner)
+    return {"invitation_id": made.id, "membership_id": member.id}
 
 
 def _file(acme: Company, job: Any) -> StoredFile:

@@ -81,7 +81,6 @@ def index(request: HttpRequest) -> HttpResponse:
         after=page_urls.read_id(request, "after"),
         limit=JOBS_SHOWN,
     )
-    next_url = page_urls.change_query(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
     to_answer = contests.read_unanswered(member.company.id)
     period = int(clock.timestamp()) // REFRESH_SECONDS
@@ -103,14 +102,20 @@ def index(request: HttpRequest) -> HttpResponse:
             "search": search,
             "first_job": FIRST_JOB,
             "filtered": bool(status or search or overdue),
-            "next_url": next_url,
-            "first_url": page_urls.change_query(request, after=None)
-            if request.GET.get("after")
-            else "",
+            **_turned_pages(request, page),
         },
         tag=f"{states}{page.more}{period}{to_answer}",
         jobs=[job.id for job in page.rows],
     )
+
+
+def _turned_pages(request: HttpRequest, page: Page[Any]) -> dict[str, str]:
+    """Return the URLs of the next and the first page of the list."""
+    is_later, last = request.GET.get("after"), page.rows[-1:]
+    return {
+        "next_url": page_urls.change_query(request, after=str(last[0].id)) if page.more else "",
+        "first_url": page_urls.change_query(request, after=None) if is_later else "",
+    }
 
 
 # Rules to start from, by their name in the URL.
