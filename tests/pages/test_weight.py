@@ -45,6 +45,7 @@ def test_only_what_readers_see_counts_as_words() -> None:
 
 
 def test_no_page_grows(settings: Any) -> None:
+    settings.TERMS_TEXT = "Terms."
     settings.VAPID_PRIVATE_KEY = SITE_KEY  # so that there is a page of devices
 
     found = dict(_weights(make_world()))
