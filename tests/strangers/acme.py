@@ -264,8 +264,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
         "device_id": device.id,
-        "slug": ["duplicate-submission", _careers(acme)],
-        "company_id": acme.id,
+        **_careers(acme),
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "agreement_id": Agreement.objects.filter(application=first).first().id,
         "decision_id": _decision(job, owner.id).id,
@@ -297,14 +296,14 @@ def _own_words(acme: Company, owner: Any) -> None:
     save_text(company_id=acme.id, kind=KINDS[OFFER], parts=parts, seen=0, by=owner)
 
 
-def _careers(acme: Company) -> str:
+def _careers(acme: Company) -> dict[str, Any]:
     """Publish a page whose domain is not proved yet: that, nobody else may know."""
     slug = f"acme-{acme.id.hex[-8:]}"
     CareersSlug.objects.create(slug=slug, company=acme)
     CareersLogo.objects.create(company=acme, digest="1" * 32, data=b"", width=1, height=1)
     unproved = {"domain": f"{MARKER}.example", "domain_token": f"{MARKER}-token"}
     CareersPage.objects.create(company=acme, slug=slug, **unproved)
-    return slug
+    return {"slug": ["duplicate-submission", slug], "company_id": acme.id}
 
 
 def _plan(acme: Company) -> Any:

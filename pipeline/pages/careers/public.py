@@ -42,7 +42,7 @@ _OF_A_PICTURE = f"sandbox; default-src {NONE}; frame-ancestors {NONE}"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a careers page is shown: on this site, or at the company's own domain."""
+    """Careers page as it is shown on this site, or at the company's own domain."""
 
     page: CareersPage
     is_own_domain: bool = False
