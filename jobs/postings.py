@@ -33,7 +33,7 @@ class EmploymentType(models.TextChoices):
 
 
 class Workplace(models.TextChoices):
-    """Where the work is done."""
+    """Place of the work: the company's, at home, or both."""
 
     ON_SITE = "ON_SITE", gettext_lazy("On site")
     HYBRID = "HYBRID", gettext_lazy("Partly remote")

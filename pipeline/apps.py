@@ -42,6 +42,7 @@ class PipelineConfig(AppConfig):
         """Schedule the site's regular tasks in every migrated database."""
         from pipeline.attachments.tasks import ensure_tidying
         from pipeline.audit.task import ensure_anchoring, ensure_archiving
+        from pipeline.careers.domains import ensure_rechecks
         from pipeline.figures.forecast import ensure_forecasting
         from pipeline.maintenance.expired_rows import ensure_expiry
         from pipeline.notifications.companies import ensure_company_tasks
@@ -58,3 +59,4 @@ class PipelineConfig(AppConfig):
         ensure_targets()
         ensure_upkeep()
         ensure_forecasting()
+        ensure_rechecks()

@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "pipeline.web.middleware.api_headers",
     "pipeline.web.middleware.Security",
     "pipeline.web.middleware.ContentSecurityPolicy",
+    "pipeline.pages.careers.hosts.own_domains",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.web.middleware.forbid_caching",
     "pipeline.pages.staff.middleware.end_idle_sessions",
@@ -180,6 +181,8 @@ SITE_URL = env.SITE_URL
 SIGN_UP = env.SIGN_UP
 SIGN_UP_CONTACT = env.SIGN_UP_CONTACT
 SIGN_UP_REFUSED_DOMAINS = {each.strip().lower() for each in env.SIGN_UP_REFUSED_DOMAINS}
+SITE_JOB_LIST = env.SITE_JOB_LIST
+CAREERS_NAME_SERVERS = env.careers_name_servers()
 DECISION_UNDO_SECONDS = env.DECISION_UNDO_SECONDS
 CONTEST_DAYS = env.CONTEST_DAYS
 EMAIL_TIMEOUT = 10  # seconds

@@ -2,6 +2,7 @@
 
 from pipeline.attachments import tasks as attachments
 from pipeline.audit import task as audit
+from pipeline.careers import domains
 from pipeline.figures import forecast, reports
 from pipeline.figures.whatif import run as whatif
 from pipeline.files import exports
@@ -19,6 +20,7 @@ __all__ = [
     "audit",
     "company_emails",
     "decisions",
+    "domains",
     "emails",
     "exports",
     "forecast",

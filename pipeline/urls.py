@@ -7,12 +7,14 @@ from django.views.generic import RedirectView
 
 from pipeline.api import monitoring, problems
 from pipeline.api.endpoint import NothingHereEndpoint
+from pipeline.pages.careers import hosts
 
 admin.autodiscover()
 
 urlpatterns = [
     path("health/live", monitoring.live),
     path("health/ready", monitoring.ready),
+    path("health/domain", hosts.allow_certificate),
     path("metrics", monitoring.expose),
     path("api/v1/", include("pipeline.api.v1.urls")),
     re_path("^api/", NothingHereEndpoint.as_view()),

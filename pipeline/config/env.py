@@ -10,7 +10,7 @@ import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -86,6 +86,7 @@ NAMES = (
     " ATTACHMENT_STORAGE ATTACHMENT_BYTES ATTACHMENTS_PER_APPLICATION ATTACHMENT_BYTES_PER_COMPANY"
     " ATTACHMENT_REMOVALS_FILE CLAMAV_ADDRESS AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY"
     " AWS_SESSION_TOKEN SIGN_UP SIGN_UP_CONTACT SIGN_UP_REFUSED_DOMAINS"
+    " SITE_JOB_LIST CAREERS_NAME_SERVERS"
 ).split()
 
 _env = _Env()
@@ -182,6 +183,10 @@ if SIGN_UP == "ask" and "@" not in SIGN_UP_CONTACT:
     raise ImproperlyConfigured("SIGN_UP=ask needs SIGN_UP_CONTACT, an email address.")
 # Domains whose addresses cannot sign up, besides those of a list of disposable ones.
 SIGN_UP_REFUSED_DOMAINS: list[str] = _env.list("SIGN_UP_REFUSED_DOMAINS", default=[])
+# Whether the site lists the open jobs of all companies; each company also decides for itself.
+SITE_JOB_LIST: bool = _env.bool("SITE_JOB_LIST", default=True)
+# Name servers for the records that prove companies' own domains; empty: the system's.
+CAREERS_NAME_SERVERS: list[str] = _env.list("CAREERS_NAME_SERVERS", default=[])
 # How many seconds a company's decision can be undone before it takes effect, unless it has chosen.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 300, least=0)
 # How many days a company has to answer someone who asked it to look again.
@@ -238,6 +243,22 @@ def trusted_proxies() -> list[IPv4Network | IPv6Network]:
                 f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7, not {text!r}."
             ) from None
     return networks
+
+
+def careers_name_servers() -> list[tuple[str, int]]:
+    """Return the address and port of each of CAREERS_NAME_SERVERS. Raises ImproperlyConfigured."""
+    servers = []
+    for text in (each.strip() for each in CAREERS_NAME_SERVERS):
+        host, colon, port = text.rpartition(":")
+        try:
+            address = ip_address((host if colon else text).strip("[]"))
+            servers.append((str(address), int(port) if colon else 53))
+        except ValueError:
+            raise ImproperlyConfigured(
+                "CAREERS_NAME_SERVERS must be addresses like 10.0.0.53,[2001:db8::53]:5353,"
+                f" not {text!r}."
+            ) from None
+    return servers
 
 
 def program_name() -> str:

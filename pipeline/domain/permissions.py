@@ -56,6 +56,7 @@ class Action(Enum):
     MANAGE_SCHEDULES = auto()
     MANAGE_WEBHOOKS = auto()
     CHANGE_RULES = auto()
+    EDIT_CAREERS = auto()
     CLOSE_JOB = auto()
     ADVANCE_CLOCK = auto()
     CREATE_SANDBOX = auto()
@@ -139,6 +140,7 @@ RULES: dict[Action, Rule] = {
     Action.MANAGE_SCHEDULES: _OWNER,
     Action.MANAGE_WEBHOOKS: _OWNER,  # and read deliveries: receivers' answers may hold secrets
     Action.CHANGE_RULES: _OWNER,  # capacity and policy
+    Action.EDIT_CAREERS: _OWNER_IN_PERSON,  # the careers page: its address, words and domain
     Action.CLOSE_JOB: _OWNER,
     Action.ADVANCE_CLOCK: _RECRUITER,  # of a sandbox
     Action.CREATE_SANDBOX: _OWNER_IN_PERSON,

@@ -76,6 +76,13 @@ SECTIONS = (
                 in_sandbox=False,  # it has the members of the live company
             ),
             Place(
+                name="careers_settings",
+                label=_("Careers page"),
+                icon="globe-alt",
+                about=_("Your own page with your jobs: logo, colour, words and domain."),
+                in_sandbox=False,
+            ),
+            Place(
                 name="working_hours",
                 label=_("Working hours"),
                 icon="clock",

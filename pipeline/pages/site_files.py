@@ -21,6 +21,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from pipeline.audit.receipts import public_receipt_keys
+from pipeline.careers.pages import read_site_map_pages
 from pipeline.selectors.jobs import read_sitemap_entries
 
 HOUR_SECONDS = 3_600
@@ -32,6 +33,8 @@ User-agent: *
 Allow: /$
 Allow: /?after=
 Allow: /jobs/
+Allow: /jobs.xml
+Allow: /c/
 Allow: /privacy/
 Allow: /static/
 Allow: /sitemap.xml
@@ -73,6 +76,7 @@ def _draw_sitemap() -> bytes:
         (reverse("openings"), None),
         (reverse("privacy"), None),
     ]
+    pages += [(reverse("careers", args=[slug]), at) for slug, at in read_site_map_pages()]
     jobs = read_sitemap_entries(limit=MOST_PAGES - len(pages))
     pages += [(reverse("opening", args=[job]), changed) for job, changed in jobs]
     for path, changed in pages:

@@ -36,6 +36,7 @@ urlpatterns = [
         name="discard_upload",
     ),
     path("", include("pipeline.pages.applicant.urls")),
+    path("", include("pipeline.pages.careers.urls")),
     path("", include("pipeline.pages.company.urls")),
     path(f"{_HISTORY_JOB}/timeline/", history.timeline, name="timeline"),
     path(f"{_HISTORY_JOB}/verify/", history.verify_log, name="verify_log"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Expression, Func, Model, QuerySet, TextField, Value
 from django.db.models.functions import Concat
@@ -15,7 +17,7 @@ from django.db.models.functions import Concat
 from jobs.models import Company, Job, JobPosting, JobStatus
 from jobs.review_clock import ReviewClock
 from pipeline.domain.errors import JobNotFound, PlannedSeatsNotFound
-from pipeline.models import Event, JobReference, PlannedSeats
+from pipeline.models import CareersPage, Event, JobReference, PlannedSeats
 from pipeline.selectors.pages import Page
 from tasks.sql.prepared import PreparedStatement
 
@@ -73,16 +75,22 @@ _JOB, _POSTING, _COMPANY, _REFERENCE = (
     _model_columns(Company),
     _model_columns(JobReference),
 )
+# Of the company's careers page, without its text.
+_CAREERS = ["company_id", "slug", "colour", "logo_digest", "domain", "domain_proved_at"]
 
 
 def _build_whole(*row: Any) -> Job:
-    """Return a job from the columns of job, posting, company and reference, in this order."""
+    """Return a job from the columns of job, posting, company, careers page and reference."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
     of_company = of_posting + len(_COMPANY)
+    of_careers = of_company + len(_CAREERS)
     job = Job.from_db("default", _JOB, row[:of_job])
     job.posting = JobPosting.from_db("default", _POSTING, row[of_job:of_posting])
     job.company = Company.from_db("default", _COMPANY, row[of_posting:of_company])
-    values = dict(zip(_REFERENCE, row[of_company:], strict=True))
+    careers = row[of_company:of_careers]
+    page = CareersPage.from_db("default", _CAREERS, careers) if careers[0] else None
+    Company._meta.get_field("careers").set_cached_value(job.company, page)
+    values = dict(zip(_REFERENCE, row[of_careers:], strict=True))
     reference = JobReference(**values) if values["job_id"] else None
     Job._meta.get_field("reference").set_cached_value(job, reference)
     return job
@@ -96,10 +104,12 @@ def _columns_sql(table: str, names: list[str]) -> str:
 WHOLE_JOB = PreparedStatement(
     f"""
 SELECT {_columns_sql("job", _JOB)}, {_columns_sql("posting", _POSTING)},
-       {_columns_sql("company", _COMPANY)}, {_columns_sql("reference", _REFERENCE)}
+       {_columns_sql("company", _COMPANY)}, {_columns_sql("careers", _CAREERS)},
+       {_columns_sql("reference", _REFERENCE)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
+LEFT JOIN pipeline_careerspage careers ON careers.company_id = job.company_id
 LEFT JOIN pipeline_jobreference reference ON reference.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  names of columns
@@ -108,7 +118,10 @@ WHERE job.id = %(job)s
 
 
 def read_job(job_id: UUID) -> Job:
-    """Return a job with its posting and its company, in one query. Raises JobNotFound."""
+    """Return a job with its posting, its company and that one's careers page, in one query.
+
+    Raises JobNotFound.
+    """
     job = WHOLE_JOB.first(job=job_id)
     if job is None:
         raise JobNotFound
@@ -142,14 +155,32 @@ def read_newest_open_jobs(company_id: UUID, *, limit: int) -> list[OpenJob]:
     return _NEWEST_OPEN.all(company=company_id, most=limit)
 
 
-def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
-    """Return the open jobs of every company but the sandboxes, newest first, in one query.
+def read_open_jobs(
+    *,
+    search: str,
+    after: UUID | None,
+    limit: int,
+    company_id: UUID | None = None,
+    facts: Mapping[str, str] = MappingProxyType({}),
+) -> Page[Job]:
+    """Return the open jobs that the site lists, newest first, in one query.
 
-    Each word of `search` must be in the title, the location or the company's name. `after` is
-    the last job of the previous page.
+    Each word of `search` must be in the title, the location, the department or the company's name.
+    `after` is the last job of the previous page. `company_id`: all open jobs of this company
+    instead; `facts`: only those whose postings have these values. Sandboxes have none.
     """
     jobs = _query_whole().filter(status=JobStatus.OPEN, is_test=False)
-    text = Concat("posting__title", Value(" "), "posting__location", Value(" "), "company__name")
+    if company_id:
+        jobs = jobs.filter(company_id=company_id)
+    elif settings.SITE_JOB_LIST:
+        # Without a careers page, a company's jobs are listed.
+        jobs = jobs.exclude(company__careers__is_on_site_list=False)
+    else:
+        return Page([], more=False)
+    jobs = jobs.filter(**{f"posting__{name}": value for name, value in facts.items()})
+    names = ("title", "location", "department")
+    columns: list[Any] = [part for name in names for part in (f"posting__{name}", Value(" "))]
+    text = Concat(*columns, "company__name")
     for word in search.split():
         jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(word)))
     return _read_page(jobs, after, limit)

@@ -32,7 +32,8 @@ from tasks import log_context
 
 API = "/api/"
 API_DOCUMENTATION = "/api/v1/docs/"
-MONITORING = ("/health/live", "/health/ready", "/metrics")
+# Asked at a process's own address: by monitoring, and by a proxy that wants a certificate.
+MONITORING = ("/health/live", "/health/ready", "/health/domain", "/metrics")
 
 GetResponse = Callable[[HttpRequest], Any]
 

@@ -76,6 +76,10 @@ PRESSED = {
     "import_undo": "test_a_file_is_checked_imported_and_undone",
     "import_applications": "test_a_file_is_imported_and_the_page_follows",
     **dict.fromkeys(("keep_template", "job_template", "delete_template"), TEMPLATES),
+    **dict.fromkeys(
+        ("apply_embedded", "careers_domain", "careers_logo_settings", "careers_settings"),
+        "test_careers.py",
+    ),
     "job_capacity": "test_seats_are_changed",
     "job_hiring": "test_positions_and_a_closing_date_are_saved",
     "planned_seats": "test_seats_are_planned_and_cancelled",

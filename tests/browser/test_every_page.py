@@ -45,6 +45,10 @@ def _problem(_world: World) -> dict[str, Any]:
     return {"slug": "validation-error"}
 
 
+def _careers(world: World) -> dict[str, Any]:
+    return {"slug": world.careers.slug}
+
+
 def _job(world: World) -> dict[str, Any]:
     return {"job_id": world.job}
 
@@ -78,6 +82,11 @@ ANYBODY: dict[str, Where] = {
     "openings": _nothing,
     "opening": _job,
     **dict.fromkeys(("job_facts", "job_embed"), _job),
+    **dict.fromkeys(("careers", "careers_embed"), _careers),
+    "careers_embedded_form": lambda world: {
+        "slug": world.careers.slug,
+        "job_id": world.careers.job,
+    },
     "privacy": _nothing,
     "problems": _nothing,
     "problem": _problem,
@@ -115,6 +124,7 @@ COMPANY: dict[str, Where] = {
     "add_person": _job,
     "import_applications": _job,
     **dict.fromkeys(("job_settings", "share_job", "keep_template", "job_review"), _job),
+    "careers_settings": _nothing,
     "working_hours": _nothing,
     "undo_time": _nothing,
     "decisions": _job,
@@ -197,11 +207,13 @@ ONLY_POSTED_TO = set(
     withdraw_question
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
+    apply_embedded careers_domain careers_logo_settings
     """.split()
 )
 NO_PAGES = set(
     """
     attachment_file my_file
+    careers_colours careers_feed careers_logo careers_preview job_picture site_feed
     export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker rail_jobs

@@ -27,6 +27,7 @@ from pipeline.services.jobs import (
 from pipeline.services.joining import apply
 from pipeline.services.leaving import remove, withdraw
 from pipeline.services.turns import acknowledge
+from tests.browser.careers import Careers, make_careers
 from tests.browser.webhook_rows import Webhooks, make_webhooks
 from tests.browser.work_rows import Work, make_work
 from tests.support import factories
@@ -69,6 +70,7 @@ class World:
     template: UUID
     work: Work
     webhooks: Webhooks
+    careers: Careers
 
     def ids_of_my_place(self) -> dict[str, Any]:
         return {"application_id": self.my_place.id}
@@ -134,6 +136,7 @@ def make_world() -> World:
         template=keep_template(job=factories.row_of(job), name="Engineer").id,
         work=make_work(company.id, job, owner.id),
         webhooks=make_webhooks(company.id),
+        careers=make_careers(),
     )
 
 

@@ -72,7 +72,9 @@ def _wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Pat
 def _caddy(sites: list[int], port: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     text = (DEPLOY / "caddy" / "Caddyfile").read_text()
     text = text.replace("127.0.0.1:2020", f"127.0.0.1:{free_port()}")
-    text = text.replace("\tadmin off\n", f"\tadmin off\n\thttp_port {port}\n")
+    text = text.replace(
+        "\tadmin off\n", f"\tadmin off\n\thttp_port {port}\n\thttps_port {free_port()}\n"
+    )
     (folder / "Caddyfile").write_text(text)
     addresses = {
         "PROXY_SITES": f"http://localhost:{port}",

@@ -18,6 +18,9 @@ from pipeline.form.questions import Kind
 from pipeline.form.versions import publish
 from pipeline.models import (
     Application,
+    CareersLogo,
+    CareersPage,
+    CareersSlug,
     Criterion,
     DecisionNote,
     Email,
@@ -74,6 +77,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ApplicationNote": lambda acme: Q(application__job__company=acme),
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
+    "pipeline.CareersLogo": lambda acme: Q(company=acme),
+    "pipeline.CareersPage": lambda acme: Q(company=acme),
+    "pipeline.CareersSlug": lambda acme: Q(company=acme),
     "pipeline.Change": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
@@ -171,6 +177,9 @@ THE_SAME_FOR_ALL: dict[str, Any] = {
     "format": ["csv", "jsonl"],
     "pk": 1,
     "uidb36": "1",
+    "colour": "0b7748",
+    "digest": "0" * 32,
+    "version": "1",
     "content_type_id": 1,
     "app_label": "jobs",
     "url": "jobs/user/",
@@ -224,7 +233,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
         "device_id": device.id,
-        "slug": "duplicate-submission",
+        **_careers(acme),
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
@@ -242,6 +251,16 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=home, user=owner).id,
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
+
+
+def _careers(acme: Company) -> dict[str, Any]:
+    """Publish a page whose domain is not proved yet: that, nobody else may know."""
+    slug = f"acme-{acme.id.hex[-8:]}"
+    CareersSlug.objects.create(slug=slug, company=acme)
+    CareersLogo.objects.create(company=acme, digest="1" * 32, data=b"", width=1, height=1)
+    unproved = {"domain": f"{MARKER}.example", "domain_token": f"{MARKER}-token"}
+    CareersPage.objects.create(company=acme, slug=slug, **unproved)
+    return {"slug": ["duplicate-submission", slug], "company_id": acme.id}
 
 
 def _people() -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from jobs.models import JobStatus, Role
 from jobs.policies import Policy
@@ -66,6 +67,15 @@ SHIPWRIGHT = PastJob(
         "Shipwright",
         "Plank, caulk and mend wooden boats of up to 20 metres, in a crew of six.",
         "Harbour yard",
+        employment_type="FULL_TIME",
+        workplace="ON_SITE",
+        country="NL",
+        department="Yard",
+        language="en",
+        pay_minimum=Decimal(3_100),
+        pay_maximum=Decimal(3_900),
+        pay_currency="EUR",
+        pay_period="MONTH",
     ),
     capacity=5,
     policy=Policy(max_decays=1),
@@ -77,7 +87,13 @@ SHIPWRIGHT = PastJob(
 )
 RIGGER = PastJob(
     posting=Posting(
-        "Rigger", "Set up masts and standing rigging. You must like heights.", "Harbour yard"
+        "Rigger",
+        "Set up masts and standing rigging. You must like heights.",
+        "Harbour yard",
+        employment_type="PART_TIME",
+        workplace="ON_SITE",
+        country="NL",
+        department="Yard",
     ),
     capacity=4,
     policy=Policy(acknowledgment_window_seconds=2 * DAY, max_decays=1),
@@ -121,6 +137,13 @@ COMPANIES = (
                     "Marina receptionist",
                     "Greet guests, assign berths and answer the radio. Early and late shifts.",
                     "Marina office",
+                    employment_type="PART_TIME",
+                    workplace="HYBRID",
+                    country="NL",
+                    department="Marina",
+                    pay_minimum=Decimal("16.50"),
+                    pay_currency="EUR",
+                    pay_period="HOUR",
                 ),
                 capacity=6,
                 policy=Policy(acknowledge_first_seat=True),

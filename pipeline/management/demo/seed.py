@@ -30,6 +30,7 @@ from pipeline.domain.states import CLOSES_AT, POSITIONS, Actor, ActorKind, Statu
 from pipeline.figures import forecast
 from pipeline.line.write import unregister_follow_up
 from pipeline.management.demo import records
+from pipeline.management.demo.careers import add_careers_page
 from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.forms import add_cv, fill_for
 from pipeline.management.demo.past import JobPast, PastActs
@@ -107,6 +108,7 @@ def create_missing() -> Demo:
     if is_new:
         start_failing_task(company.id, staff_id)
         announce_ends()
+        add_careers_page(company, staff_id)
         reviewed = Job.objects.filter(company=company, posting__title=SHIPWRIGHT.posting.title)
         for job_id in reviewed.values_list("id", flat=True):  # none in a smaller demo
             add_reviews(company, job_id)

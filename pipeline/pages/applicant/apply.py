@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from applicants import browser
 from applicants.browser import remember_address
 from applicants.codes import Requester
+from applicants.forms import ApplyForm
 from applicants.models import Applicant
 from applicants.people import remember_time_zone
 from jobs.models import Job
@@ -67,6 +72,31 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         return openings.render_page(request, job, form, status=422)
     if person:
         return _submit_signed_in(request, job, person, form)
+    return _submit_unverified(request, job, form)
+
+
+@csrf_exempt
+@require_POST
+def submit_embedded(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
+    """Add the person who submits the form in a frame on another site. It opens a tab of its own.
+
+    A frame there has no cookies, so no token can protect the form. But a browser says that it comes
+    from a page of ours, whoever shows that page, and whoever may show it the company has named.
+    Nothing here depends on a session.
+    """
+    if urlsplit(request.headers.get("Origin", "")).netloc != request.get_host():
+        raise PermissionDenied(_("Open the job’s page, and apply there."))
+    job = public_job(request, job_id)
+    if job.is_test or job.form_version:
+        return redirect("opening", job_id)
+    form = ApplyForm(request.POST)
+    if not form.is_valid():
+        return openings.render_page(request, job, form, status=422)
+    return _submit_unverified(request, job, form)
+
+
+def _submit_unverified(request: HttpRequest, job: Job, form: forms.Form) -> HttpResponseBase:
+    """Add a person who is not signed in, and ask for the code from the email."""
     # From here on the response is the same for every address, known or not.
     name, address, handle = (
         form.cleaned_data["name"],
@@ -84,7 +114,7 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         return _show_refused_answers(request, job, form, error)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, explain_refusal(error))
-        return redirect("opening", job_id)
+        return redirect("opening", job.id)
     except TooOften as refused:
         form.add_error(None, str(refused))
         response = openings.render_page(request, job, form, status=429)

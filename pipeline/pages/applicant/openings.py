@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
+from pipeline.careers import job_posting, markdown, share
 from pipeline.figures.forecast import read_outlook
 from pipeline.figures.review_pace import read_review_pace
 from pipeline.form.versions import questions_of
@@ -42,6 +43,7 @@ from pipeline.wording.openings import (
     describe_outlook,
     describe_steps,
 )
+from pipeline.wording.postings import describe_facts
 from pipeline.wording.status import NOT_KNOWN, describe_least_wait, describe_wait
 
 ON_ONE_PAGE = 24
@@ -93,6 +95,7 @@ def index(request: HttpRequest) -> HttpResponse:
     page = read_open_jobs(search=search, after=after, limit=ON_ONE_PAGE)
     waits = recent_waits([job.id for job in page.rows])
     context = {
+        "is_listed": settings.SITE_JOB_LIST,
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
         "search": search,
         "next_url": _search_url(search, page.rows[-1].id) if page.more else None,
@@ -156,8 +159,14 @@ def _page_context(
     my_application_id: UUID | None,
 ) -> dict[str, Any]:
     is_staff, is_own = _visitor_rights(request, job)
+    said = job_posting.describe(job)
     return {
         "job": job,
+        "careers": job_posting.careers_of(job.company),
+        "description": markdown.to_html(job.posting.description),
+        "facts": describe_facts(job.posting),
+        "structured": job_posting.script(said) if said else "",
+        **share.describe(job),
         "news": _news_text(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "numbers": describe_numbers(job),

@@ -22,6 +22,7 @@ urlpatterns = [
     path("", openings.index, name="openings"),
     path("jobs/<uuid:job_id>/", openings.show, name="opening"),
     path("jobs/<uuid:job_id>/apply/", apply.submit, name="apply"),
+    path("jobs/<uuid:job_id>/apply-embedded/", apply.submit_embedded, name="apply_embedded"),
     path("jobs/<uuid:job_id>/embed/", facts.show_box, name="job_embed"),
     path("jobs/<uuid:job_id>/facts/", facts.show, name="job_facts"),
     path("code/", sign_in.enter_code, name="enter_code"),

@@ -330,12 +330,7 @@ def job_out(
         "title": posting.title,
         "description": posting.description,
         "location": posting.location,
-        "employment_type": posting.employment_type or None,
-        "workplace": posting.workplace or None,
-        "country": posting.country or None,
-        "department": posting.department or None,
-        "language": posting.language or None,
-        "pay": pay_out(posting),
+        **facts_out(posting),
         "status": job.status,
         "capacity": job.capacity,
         "active_count": job.active_count,
@@ -363,6 +358,29 @@ def job_out(
         "closed_at": job.closed_at,
         "created_at": job.created_at,
         "updated_at": max(changed, posting.updated_at),
+    }
+
+
+class FactsOut(TypedDict):
+    """Facts of a posting; null: the company does not say."""
+
+    employment_type: Annotated[str, EmploymentType] | None
+    workplace: Annotated[str, Workplace] | None
+    country: str | None
+    department: str | None
+    language: str | None
+    pay: PayOut | None
+
+
+def facts_out(posting: JobPosting) -> FactsOut:
+    """Return the facts of a posting."""
+    return {
+        "employment_type": posting.employment_type or None,
+        "workplace": posting.workplace or None,
+        "country": posting.country or None,
+        "department": posting.department or None,
+        "language": posting.language or None,
+        "pay": pay_out(posting),
     }
 
 

@@ -1,0 +1,1 @@
+"""A company's careers page, and its jobs as other sites and search engines read them."""
