@@ -12,6 +12,7 @@ import contextlib
 import http.client
 import io
 import os
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,6 +119,7 @@ def measure(waiting: int, requests: int, *, browser: bool) -> None:
 def _pages(waiting: int) -> dict[str, str]:
     """Seed the demo and make the long line; return the addresses of the pages by name."""
     os.environ["SECURE_COOKIES"] = "off"  # a browser sends them over HTTP, too
+    os.environ["STATIC_ROOT"] = tempfile.mkdtemp(prefix="felt-static-")
     cluster = harness.start(durable=False)
     from django.core.management import call_command
 
@@ -125,6 +127,7 @@ def _pages(waiting: int) -> dict[str, str]:
     from pipeline.management.demo.plans import COMPANY
 
     call_command("seed_demo", verbosity=0, stdout=io.StringIO())
+    call_command("collectstatic", interactive=False, verbosity=0)  # compressed, as installed
     demo = Company.objects.get(name=COMPANY, sandbox_of=None)
     usual = Job.objects.filter(company=demo, posting__title="Shipwright").get()
     long = long_log.make(int(waiting * EVENTS_A_PERSON))

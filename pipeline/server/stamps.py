@@ -47,7 +47,8 @@ class _Reader:
     """Stamps of what one process reads.
 
     The system tells only in which of its ticks data arrived. Such data counts as received in the
-    middle of the tick, or in order: of one tick, what was read first came first.
+    middle of the tick, or in order: of one tick, what was read first came first. CPUs that idle
+    have no ticks: what they receive can count as up to half a tick earlier.
     """
 
     def __init__(self) -> None:

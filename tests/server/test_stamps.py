@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from ipaddress import ip_network
 from typing import Any
 from uuid import UUID
@@ -20,6 +23,7 @@ from pipeline.server.stamps import (
     BODY_NS,
     COMPLETED_AT,
     MOST_DELAY_MS,
+    _Reader,
     arrived_at,
     expected_at_job,
     joined_job,
@@ -191,9 +195,24 @@ def test_the_stamp_is_when_the_system_had_the_request_and_not_when_it_was_read()
     assert all(-0.02 < each - sent < 0.1 for each in late), "and not when they were read"
 
 
+@contextmanager
+def every_cpu_awake() -> Iterator[None]:
+    """Give each CPU something to do: one that idles stops its ticks, and is not late in reading."""
+    spin = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
+    spinning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for each in spinning:
+            each.kill()
+            each.wait()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when data arrived")
 def test_data_that_is_read_late_counts_as_received_in_the_middle_of_its_tick() -> None:
+    arrived_at = _Reader().arrived_at
     with ExitStack() as open_ones:
+        open_ones.enter_context(every_cpu_awake())
         listener = open_ones.enter_context(socket.create_server(("127.0.0.1", 0)))
         client = open_ones.enter_context(socket.create_connection(listener.getsockname()))
         server = open_ones.enter_context(listener.accept()[0])
