@@ -176,7 +176,7 @@ def give_up(bulk_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a bulk message has come."""
+    """Progress of a bulk message, in people."""
 
     total: int
     sent: int

@@ -75,7 +75,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What the mail server says of an email, besides the email itself.
+    """Envelope of an email, as the mail server tells it.
 
     `sender` is None if it does not say; empty is the null sender, of what must not be answered.
     """

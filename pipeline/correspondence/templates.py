@@ -30,7 +30,7 @@ class TemplateRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What the fields stand for in a message to one person."""
+    """Values of the fields in a message to one person."""
 
     name: str
     job: str

@@ -111,11 +111,8 @@ def write(
         message_id=message.id,
         holder=draft.holder,
     )
-    if not draft.unproved:  # whoever answers has read what they had in front of them
-        at = message.written_at
-        seen = ApplicationMessage.objects.filter(application_id=application_id, id=draft.seen)
-        until = seen.values_list("written_at", flat=True).first() if draft.seen else at
-        _mark_read(application_id, reader=side, until=until or at, at=at)
+    if not draft.unproved:
+        _mark_seen(message, draft.seen)
     if side == Side.APPLICANT:
         enqueue(FOLLOW_TASK, {"message": str(message.id)}, priority=PRIORITY)
     elif message.email_state == EmailState.QUEUED:
@@ -173,6 +170,16 @@ def mark_read(*, application_id: UUID, reader: ApplicationMessage.Side, until: U
     now = instants.now(ahead_seconds=last.job.clock_offset_seconds)
     if _mark_read(application_id, reader=reader, until=last.written_at, at=now):
         announce(last.job_id)
+
+
+def _mark_seen(answer: ApplicationMessage, last_id: UUID | None) -> None:
+    """Note that the writer of an answer has read what they had in front of them."""
+    at = answer.written_at
+    until = at
+    if last_id:
+        thread = ApplicationMessage.objects.filter(application_id=answer.application_id)
+        until = thread.filter(id=last_id).values_list("written_at", flat=True).first() or at
+    _mark_read(answer.application_id, reader=answer.side, until=until, at=at)
 
 
 def _mark_read(application_id: UUID, *, reader: str, until: datetime, at: datetime) -> int:

@@ -262,11 +262,11 @@ _OF_APPLICANTS: dict[str, Callable[[Facts], Message]] = {
     "lapsed": _sample_ended(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _sample_event(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
     "moved-ahead": _sample_event(EventType.MOVED_AHEAD, _WAITING, _WAITING, **_BY_COMPANY),
-    "overtaken": lambda: compose_overtaken(
+    "overtaken": lambda facts: compose_overtaken(
         SampleEvent(
             EventType.MOVED_AHEAD, data={EXCEPTION: ExceptionReason.HARDSHIP, PEOPLE_PASSED: 12}
         ),
-        FACTS,
+        facts,
     ),
     "drawn": _sample_event(EventType.PLACED, _WAITING, _WAITING),
     "withdrawn": _sample_ended(Outcome.WITHDRAWN, EventType.WITHDRAWN),

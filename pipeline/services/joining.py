@@ -346,7 +346,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
     return application
 
 
-def _claim(job: LockedJob, application: LineApplication, request: Request) -> None:
+def _claim(job: LockedJob, application: Application, request: Request) -> None:
     """Note that the person belongs to the job's group, if they say so and it is of use."""
     if request.group_code is not None and job.reserved_seats:
         if application.status == Status.WAITLIST:

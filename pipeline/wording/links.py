@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 # An address as it is written, so the link never leads elsewhere than it says. Only the characters
 # of URLs (RFC 3986), so that no letter of another script passes for one of a known name.
@@ -19,15 +19,15 @@ def linked_text(text: str) -> SafeString:
     end = 0
     for found in _ADDRESS.finditer(text):
         address = _without_ending(found[0])
-        parts += [
-            format_html("{}", text[end : found.start()]),
-            format_html(
-                '<a class="any" href="{0}" rel="noopener noreferrer nofollow">{0}</a>', address
-            ),
-        ]
+        link = '<a class="any" href="{0}" rel="noopener noreferrer nofollow">{0}</a>'
+        parts += [_with_breaks(text[end : found.start()]), format_html(link, address)]
         end = found.start() + len(address)
-    parts.append(format_html("{}", text[end:]))
-    return mark_safe("".join(parts).replace("\n", "<br>"))  # noqa: S308  each part is escaped
+    parts.append(_with_breaks(text[end:]))
+    return format_html_join("", "{}", ((part,) for part in parts))
+
+
+def _with_breaks(text: str) -> SafeString:
+    return format_html_join(SafeString("<br>"), "{}", ((line,) for line in text.split("\n")))
 
 
 def _without_ending(address: str) -> str:

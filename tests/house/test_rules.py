@@ -43,6 +43,10 @@ ATTACHMENT_ROOM = {  # lock a file or its application, never a job
     "pipeline/attachments/tasks.py",
     "pipeline/attachments/uploads.py",
 }
+MESSAGE_ROOM = {  # lock an application or a company, never a job
+    "pipeline/correspondence/templates.py",
+    "pipeline/correspondence/threads.py",
+}
 KEY_ROOM = {  # lock a key, an applicant, or the row of a job's last what-if, never a job
     "pipeline/integrations/portal_tokens.py",
     "pipeline/notifications/devices.py",
@@ -96,7 +100,7 @@ def test_jobs_are_locked_in_one_place() -> None:
     assert lockers
     lines_and_teams = LINE_ROOM | TEAM_ROOM | WORK_ROOM | FILE_ROOM | WEBHOOK_ROOM | KEY_ROOM
     others = ATTACHMENT_ROOM | SANDBOX_ROOM | DECISION_ROOM | CAREERS_ROOM | REMOVAL | TEXT_ROOM
-    others |= CONSENTS_ROOM
+    others |= CONSENTS_ROOM | MESSAGE_ROOM
     assert lockers <= lines_and_teams | others
 
 

@@ -259,7 +259,8 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     background_tasks.move(running, result={"about": MARKER})
     plan = _plan(acme)
     file, device = _file(acme, job), Browser().added_for(first.applicant, f"https://a.io/{MARKER}")
-    return acme, THE_SAME_FOR_ALL | {
+    messages = {"bulk_id": _messages(first, job, owner), "template_id": _templates(acme, job)}
+    return acme, THE_SAME_FOR_ALL | messages | {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
@@ -272,11 +273,6 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
         "question_id": asked(first).id,
         "planned_id": planned(draft).id,
-        "template_id": [
-            keep_template(job=Job.objects.get(id=job), name=MARKER).id,
-            templates.save(company_id=acme.id, name=MARKER, text=MARKER).id,
-        ],
-        "bulk_id": _messages(first, job, owner),
         "schedule_id": plan.id,
         "key_id": key.id,
         "file_id": [file.id, attachment],
@@ -374,6 +370,12 @@ def _attachment(application: Application) -> Any:
     )
     uploads.attach_later([row.id], application_id=application.id, question_id=None, holder=holder)
     return row.id
+
+
+def _templates(acme: Company, job: Any) -> list[Any]:
+    """Keep a template of a job and one of a message; return their ids."""
+    of_job = keep_template(job=Job.objects.get(id=job), name=MARKER)
+    return [of_job.id, templates.save(company_id=acme.id, name=MARKER, text=MARKER).id]
 
 
 def _messages(application: Application, job: Any, owner: Any) -> Any:
