@@ -135,6 +135,7 @@ def _answers(client: Client, application: Application) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_about_such_a_job_fails(removed: Application) -> None:
     company = factories.row_of(removed.job_id).company
     key = Client(headers={"Authorization": f"Bearer {key_of(company.id).token}"})

@@ -20,9 +20,11 @@ MARKS_OF_FOLDERS = {
     "properties": "slow",
 }
 MARKS_OF_FILES = {
+    "api/test_client.py": "slow",  # generates a client
     "api/test_encoding.py": "slow",
     "api/test_sdk_retries.py": "faults",
     "api/test_sdks.py": "faults",
+    "audit/test_no_snapshot_is_held.py": "slow",
     "config/test_deployment.py": "faults",
     "config/test_error_reports.py": "faults",
     "config/test_static_files.py": "faults",
@@ -32,6 +34,8 @@ MARKS_OF_FILES = {
     "management/test_demo.py": "slow",
     "management/test_keep_up.py": "faults",
     "management/test_supervisor.py": "faults",
+    "notifications/test_email_floods.py": "slow",
+    "pages/test_weight.py": "slow",
     "server/test_head_time.py": "slow",
     "server/test_slow_readers.py": "slow",
     "server/test_worker_class.py": "faults",

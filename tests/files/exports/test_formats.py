@@ -26,6 +26,7 @@ def as_file(*texts: str) -> str:
     return "".join(formatted_csv_lines(("name", "note"), rows))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(text=TEXT)
 @example(text="Ann;=HYPERLINK(A1);x")
