@@ -348,9 +348,9 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
 
 def _claim(job: LockedJob, application: Application, request: Request) -> None:
     """Note that the person belongs to the job's group, if they say so and it is of use."""
-    if request.group_code is not None and job.reserved_seats:
-        if application.status == Status.WAITLIST:
-            claim_when_applying(job, application, request.group_code, actor=request.actor)
+    code, waits = request.group_code, application.status == Status.WAITLIST
+    if code is not None and job.reserved_seats and waits:
+        claim_when_applying(job, application, code, actor=request.actor)
 
 
 def prepare_answers(

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0025_posting_facts'),
+        ('jobs', '0022_posting_facts'),
     ]
 
     operations = [

@@ -9,8 +9,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0025_posting_facts'),
-        ('pipeline', '0049_own_words'),
+        ('jobs', '0022_posting_facts'),
+        ('pipeline', '0048_own_words'),
     ]
 
     operations = [

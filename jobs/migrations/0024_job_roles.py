@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("jobs", "0027_company_privacy"),
+        ("jobs", "0023_company_privacy"),
     ]
 
     operations = [

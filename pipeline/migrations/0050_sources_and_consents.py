@@ -11,8 +11,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0027_company_privacy'),
-        ('pipeline', '0050_careers'),
+        ('jobs', '0023_company_privacy'),
+        ('pipeline', '0049_careers'),
     ]
 
     operations = [

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0029_job_roles'),
+        ('jobs', '0024_job_roles'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db.models import expressions
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0030_activity_and_invitations'),
+        ('jobs', '0025_activity_and_invitations'),
     ]
 
     operations = [

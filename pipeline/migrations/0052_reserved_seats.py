@@ -6,8 +6,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('applicants', '0009_devices_by_member'),
-        ('jobs', '0031_exceptions'),
-        ('pipeline', '0054_exceptions'),
+        ('jobs', '0026_exceptions'),
+        ('pipeline', '0051_exceptions'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('pipeline', '0055_reserved_seats'),
+        ('pipeline', '0052_reserved_seats'),
     ]
 
     operations = [

@@ -5,8 +5,8 @@ from django.db.models import deletion
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0031_exceptions'),
-        ('pipeline', '0051_sources_and_consents'),
+        ('jobs', '0026_exceptions'),
+        ('pipeline', '0050_sources_and_consents'),
     ]
 
     operations = [
