@@ -48,7 +48,7 @@ class ApplicantAdmin(ReadonlyAdmin):
 class LetterheadAdmin(ReadonlyAdmin):
     """Names that companies put on their emails, and where answers go."""
 
-    list_display = ("company_id", "sender_name", "legal_name", "reply_address", "changed_at")
+    list_display = ("company_id", "sender_name", "reply_address", "changed_at")
     ordering = ("-company_id",)
     ids = ("company_id",)
     search_help_text = "The id of a company"

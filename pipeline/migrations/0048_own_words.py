@@ -18,7 +18,6 @@ class Migration(migrations.Migration):
             fields=[
                 ("company", models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name="letterhead", serialize=False, to="jobs.company")),
                 ("sender_name", models.CharField(blank=True, max_length=80)),
-                ("legal_name", models.CharField(blank=True, max_length=200)),
                 ("reply_address", models.EmailField(blank=True, max_length=254)),
                 ("has_texts", models.BooleanField(default=False)),
                 ("version", models.IntegerField(default=0)),

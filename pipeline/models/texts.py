@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
-from jobs.models import NAME_LENGTH, Company, User
+from jobs.models import Company, User
 from pipeline.models.line import Application
 
 SENDER_LENGTH = 80
@@ -31,7 +31,6 @@ class Letterhead(models.Model):
         Company, models.CASCADE, primary_key=True, related_name="letterhead"
     )
     sender_name = models.CharField(max_length=SENDER_LENGTH, blank=True)
-    legal_name = models.CharField(max_length=NAME_LENGTH, blank=True)
     reply_address = models.EmailField(blank=True)
     has_texts = models.BooleanField(default=False)
     version = models.IntegerField(default=0)

@@ -14,7 +14,6 @@ from pipeline.notifications.messages import (
     offers_seat,
 )
 from pipeline.texts.kinds import email_text_kind
-from pipeline.texts.letterheads import letterhead_of
 from pipeline.texts.words import OwnWords, field_values, read_parts
 from pipeline.wording.english import strip_isolates, time_here_and_utc
 
@@ -28,8 +27,8 @@ def put_into_words_of(
     """
     kind, is_offer = event_email_kind(event), offers_seat(event)
     own_kind = email_text_kind(event, kind, is_offer=is_offer, reminder=reminder)
-    parts, controller = read_parts(company, own_kind), letterhead_of(company).legal_name
-    return put_into_words(message, parts, facts, controller=controller)
+    parts = read_parts(company, own_kind)
+    return put_into_words(message, parts, facts, controller=company.legal_name)
 
 
 def put_into_words(

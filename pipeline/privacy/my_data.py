@@ -31,7 +31,6 @@ from pipeline.models import (
 from pipeline.selectors.review import read_annotations, read_contest_texts
 from pipeline.selectors.scores import read_scores_for_people
 from pipeline.sources import origin
-from pipeline.texts.letterheads import letterhead_of
 from pipeline.wording import sentences
 from pipeline.wording.sentences import Reader
 
@@ -181,7 +180,7 @@ def _collect_agreed(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
 
 
 def _read_rows(theirs: QuerySet[Application]) -> list[Application]:
-    named = ("job__posting", "job__company__letterhead", "came_from", "claim")
+    named = ("job__posting", "job__company", "came_from", "claim")
     rows = list(theirs.select_related(*named).order_by("id"))
     prefetch_related_objects([row for row in rows if row.job.exception_count], "exceptions")
     return rows
@@ -209,7 +208,6 @@ def _collect_applications(
             "job": row.job.posting.title,
             "job_id": row.job_id,
             "company": row.job.company.name,
-            "controller": letterhead_of(row.job.company).legal_name or row.job.company.name,
             "name": row.name,
             "status": row.status,
             "verified": row.is_verified,

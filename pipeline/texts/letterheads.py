@@ -1,4 +1,4 @@
-"""Letterhead of a company: whose name its emails have, where answers go, and who is responsible."""
+"""Letterhead of a company: whose name its emails have, and where answers go."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ def lock_letterhead(company_id: UUID) -> Letterhead:
 
 
 @transaction.atomic
-def save(*, company_id: UUID, sender_name: str, legal_name: str, seen: int, by: UUID) -> None:
-    """Save the names on a company's emails. `seen` is the version that was changed.
+def save(*, company_id: UUID, sender_name: str, seen: int, by: UUID) -> None:
+    """Save the name on a company's emails. `seen` is the version that was changed.
 
     Raises UnusableSender, and StaleLetterhead if another version was saved since.
     """
     check_sender_name(sender_name)
     row = lock_letterhead(company_id)
-    if (row.sender_name, row.legal_name) == (sender_name, legal_name):
+    if row.sender_name == sender_name:
         return
     if row.version != seen:
         raise StaleLetterhead
-    row.sender_name, row.legal_name = sender_name, legal_name
+    row.sender_name = sender_name
     _save(row, by, "names")
 
 

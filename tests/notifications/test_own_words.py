@@ -11,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from applicants.models import Applicant
+from jobs.companies import name_controller
 from jobs.models import Company, JobPosting
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import Application, DecisionText, Email, Event
@@ -86,8 +87,8 @@ def test_own_words_stand_around_what_must_be_said(company: Company, job: UUID) -
         closing="See you on the quay.",
     )
     by = factories.UserFactory.create().id
-    names = {"sender_name": "The Harbour", "legal_name": "Harbour Works GmbH"}
-    letterheads.save(company_id=company.id, seen=0, by=by, **names)
+    letterheads.save(company_id=company.id, sender_name="The Harbour", seen=0, by=by)
+    name_controller(company_id=company.id, legal_name="Harbour Works GmbH", contact="", by=None)
     promoted(job, name="Ana Li")
 
     message = one_email()
@@ -234,14 +235,12 @@ def test_a_decision_that_waits_keeps_its_sentence_however_texts_change(
 def test_a_person_downloads_it_with_who_is_responsible(company: Company, job: UUID) -> None:
     ana = factories.application(job, factories.applicant(name="Ana Li"))
     decide(ana, Outcome.REJECTED, text="Sorry, {name}.")
-    by = factories.UserFactory.create().id
-    names = {"sender_name": "", "legal_name": "Harbour Works GmbH"}
-    letterheads.save(company_id=company.id, seen=0, by=by, **names)
+    name_controller(company_id=company.id, legal_name="Harbour Works GmbH", contact="", by=None)
 
     [kept] = collect(Applicant.objects.get(applications=ana))["applications"]
 
     assert [each["what_the_company_wrote"] for each in kept["timeline"]] == [None, "Sorry, Ana Li."]
-    assert kept["controller"] == "Harbour Works GmbH"
+    assert kept["responsible"]["name"] == "Harbour Works GmbH"
 
 
 def test_it_goes_with_the_person(company: Company, job: UUID, undo_seconds: int) -> None:

@@ -185,7 +185,7 @@ OF_COMPANIES = frozenset(
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
     " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
     " pipeline_jobtemplate.title jobs_company.working_hours"
-    " pipeline_companytext.parts pipeline_letterhead.legal_name pipeline_letterhead.sender_name"
+    " pipeline_companytext.parts pipeline_letterhead.sender_name"
     " jobs_jobposting.department pipeline_jobtemplate.department"
     " pipeline_careerspage.domain pipeline_careerspage.embed_origins pipeline_careerspage.slug"
     " pipeline_careerspage.introduction pipeline_careersslug.slug pipeline_careerslogo.data"

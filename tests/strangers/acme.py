@@ -286,7 +286,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
 
 
 def _own_words(acme: Company, owner: Any) -> None:
-    names = {"sender_name": f"{MARKER} sender", "legal_name": f"{MARKER} GmbH"}
+    names = {"sender_name": f"{MARKER} sender"}
     letterheads.save(company_id=acme.id, seen=0, by=owner, **names)
     parts = {"opening": f"{MARKER} opening"}
     save_text(company_id=acme.id, kind=KINDS[OFFER], parts=parts, seen=0, by=owner)

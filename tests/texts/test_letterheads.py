@@ -32,7 +32,7 @@ def company() -> Company:
 
 
 def named(company: Company, **names: str) -> Company:
-    given = {"sender_name": "", "legal_name": ""} | names
+    given = {"sender_name": ""} | names
     by = factories.UserFactory.create().id
     seen = letterheads.read(company.id).version
     letterheads.save(company_id=company.id, seen=seen, by=by, **given)
@@ -85,13 +85,13 @@ def test_no_name_breaks_the_header(company: Company) -> None:
 
 
 def test_names_that_someone_else_has_changed_are_not_overwritten(company: Company) -> None:
-    named(company, legal_name="Harbour Works GmbH")
+    named(company, sender_name="The Harbour")
     by = factories.UserFactory.create().id
 
     with pytest.raises(StaleLetterhead):
-        letterheads.save(company_id=company.id, sender_name="X", legal_name="", seen=0, by=by)
+        letterheads.save(company_id=company.id, sender_name="X", seen=0, by=by)
 
-    assert Letterhead.objects.get().legal_name == "Harbour Works GmbH"
+    assert Letterhead.objects.get().sender_name == "The Harbour"
 
 
 def test_answers_go_to_an_address_only_after_a_code_sent_there(company: Company) -> None:

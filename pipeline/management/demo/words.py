@@ -6,7 +6,6 @@ from uuid import UUID
 
 from jobs.models import Company
 from pipeline.domain.states import Reason
-from pipeline.texts import letterheads
 from pipeline.texts.kinds import EVERY, KINDS, OFFER, sentence_kind
 from pipeline.texts.words import save_text
 
@@ -22,9 +21,5 @@ WORDS = {
 
 def add_words(company: Company, staff_id: UUID) -> None:
     """Give a company words of its own."""
-    legal_name = "Harbour & Pine Boatyard GmbH"
-    letterheads.save(
-        company_id=company.id, sender_name="", legal_name=legal_name, seen=0, by=staff_id
-    )
     for kind, parts in WORDS.items():
         save_text(company_id=company.id, kind=KINDS[kind], parts=parts, seen=0, by=staff_id)

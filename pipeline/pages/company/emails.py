@@ -18,7 +18,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from applicants.forms import AddressField, CodeForm, NameField
 from applicants.mail import post_private_email
-from jobs.models import NAME_LENGTH
 from pipeline.domain.permissions import Action
 from pipeline.models import SENDER_LENGTH, CompanyText
 from pipeline.notifications.messages import Facts, Message, render_html
@@ -170,7 +169,7 @@ class ShownText:
 
     def compose(self, parts: Mapping[str, str]) -> Message:
         """Compose the email with these words, without the proof of an event: there is none."""
-        whole, legal_name = {**self.common, **parts}, letterhead_of(self.member.company).legal_name
+        whole, legal_name = {**self.common, **parts}, self.member.company.legal_name
         return replace(compose_own(self.kind.name, whole, self.facts, legal_name), proof="")
 
 
@@ -290,22 +289,12 @@ def _render(
 class SenderForm(PlainForm):
     """Names on a company's emails."""
 
-    NAMES = ("sender_name", "legal_name")
-
     version = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
     sender_name = NameField(
         required=False,
         max_length=SENDER_LENGTH,
         label=gettext_lazy("Sender name"),
         help_text=gettext_lazy("Your company’s name, unless you enter another."),
-    )
-    legal_name = NameField(
-        required=False,
-        max_length=NAME_LENGTH,
-        label=gettext_lazy("Legal name"),
-        help_text=gettext_lazy(
-            "Who is responsible for applicants’ data. Stands at the end of each email."
-        ),
     )
 
     def clean_sender_name(self) -> str:
@@ -354,7 +343,6 @@ def _save_sender(request: HttpRequest, member: Member) -> HttpResponse:
         letterheads.save(
             company_id=member.company.id,
             sender_name=given["sender_name"],
-            legal_name=given["legal_name"],
             seen=given["version"] or 0,
             by=member.user.id,
         )
@@ -421,9 +409,9 @@ def _render_sender(
 ) -> HttpResponse:
     """Show the page; `proving` is the address to which a code was sent."""
     row = letterheads.read(member.company.id)
-    is_stale, saved = status == 409, {name: getattr(row, name) for name in SenderForm.NAMES}
+    is_stale, saved = status == 409, {name: getattr(row, name) for name in ("sender_name",)}
     shown = form or SenderForm(initial=saved | {"version": row.version})
-    labels = {name: shown.fields[name].label for name in SenderForm.NAMES}
+    labels = {name: shown.fields[name].label for name in ("sender_name",)}
     context = {
         "member": member,
         "row": row,

@@ -37,7 +37,7 @@ LISTED = 50
 def show(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show a thread; on POST, write to the applicant."""
     is_sent = request.method == "POST"
-    action = WRITE if is_sent else Action.READ_COMPANY
+    action = WRITE if is_sent else Action.READ_JOB
     member, seen = received_application(request, application_id, action)
     job = read_job(seen.application.job_id)
     text = "" if is_sent else _text_of_template(request, member, seen, job)

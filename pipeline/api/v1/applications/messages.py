@@ -71,14 +71,14 @@ class Messages(Endpoint):
     @describes(
         "list_application_messages",
         Tag.APPLICATIONS,
-        Action.READ_COMPANY,
+        Action.READ_JOB,
         PageOf[MessageOut],
         parameters=PAGED,
         tagged=True,
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the messages between the company and the applicant, newest first."""
-        received_application(caller_of(request), application_id, Action.READ_COMPANY)
+        received_application(caller_of(request), application_id, Action.READ_JOB)
         before: Any = page_cursor_place(request, datetime, UUID)
         page = threads.read_thread(application_id, before=before, limit=page_limit(request))
         return answer_read(
