@@ -26,7 +26,7 @@ from pipeline.line.event_log import GENESIS, LogEntry
 from pipeline.line.locked_job import Due, LockedJob, Next
 from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_waiting_place
 from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, TIME_ZONE
-from pipeline.line.write import write_to_database
+from pipeline.line.write import PUBLISH_FORM, write_to_database
 from pipeline.models import Application, ApplicationRow, Event, PlannedSeats
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
 
@@ -131,24 +131,6 @@ ORDER BY ticket, tie LIMIT %(most)s
 READ_ALL_WAITING = PreparedStatement(f"""
 SELECT {APPLICATION_COLUMNS} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST'
-""")
-
-
-# The edited form of a job as its next version, unless the current version asks the same.
-PUBLISH_FORM = PreparedStatement("""
-WITH edited AS (
-    SELECT questions FROM pipeline_formdraft
-    WHERE job_id = %(job)s AND questions <> coalesce((
-        SELECT questions FROM pipeline_formversion
-        WHERE job_id = %(job)s AND number = %(current)s), '[]')
-), published AS (
-    INSERT INTO pipeline_formversion (id, job_id, number, questions, published_by)
-    SELECT %(id)s, %(job)s, 1 + coalesce((
-        SELECT max(number) FROM pipeline_formversion WHERE job_id = %(job)s), 0), questions, %(by)s
-    FROM edited WHERE questions <> '[]' RETURNING number
-)
-UPDATE jobs_job SET form_version = coalesce((SELECT number FROM published), 0)
-FROM edited WHERE id = %(job)s RETURNING form_version
 """)
 
 
