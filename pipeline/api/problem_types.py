@@ -225,7 +225,7 @@ NOT_EXTENDABLE = ProblemType(
 RESERVE_REFUSED = ProblemType(
     status=409,
     code="RESERVE_REFUSED",
-    title="Not possible with the job's reserved seats",
+    title="Not possible with these reserved seats",
     about="more seats are to be reserved than the job has, the end is not ahead, the job reserves "
     "none, or nobody has stated to belong to the group",
     remedy="`detail` says which.",

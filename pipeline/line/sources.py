@@ -31,7 +31,7 @@ from pipeline.line.sql import (
     TIME_ZONE,
     count_people_ahead,
 )
-from pipeline.line.write import write_to_database
+from pipeline.line.write import PUBLISH_FORM, write_to_database
 from pipeline.models import Application, ApplicationRow, Event, PlannedSeats
 from tasks.sql.prepared import PreparedStatement, Row, run_statements
 
@@ -147,24 +147,6 @@ SELECT (SELECT min(ticket) FROM pipeline_application
         WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= job.head_ticket),
        {count_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")}
 FROM jobs_job job WHERE job.id = %(job)s
-""")
-
-
-# The edited form of a job as its next version, unless the current version asks the same.
-PUBLISH_FORM = PreparedStatement("""
-WITH edited AS (
-    SELECT questions FROM pipeline_formdraft
-    WHERE job_id = %(job)s AND questions <> coalesce((
-        SELECT questions FROM pipeline_formversion
-        WHERE job_id = %(job)s AND number = %(current)s), '[]')
-), published AS (
-    INSERT INTO pipeline_formversion (id, job_id, number, questions, published_by)
-    SELECT %(id)s, %(job)s, 1 + coalesce((
-        SELECT max(number) FROM pipeline_formversion WHERE job_id = %(job)s), 0), questions, %(by)s
-    FROM edited WHERE questions <> '[]' RETURNING number
-)
-UPDATE jobs_job SET form_version = coalesce((SELECT number FROM published), 0)
-FROM edited WHERE id = %(job)s RETURNING form_version
 """)
 
 

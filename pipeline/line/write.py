@@ -277,3 +277,21 @@ class _Plain:
                 raise TypeError(f"{type(value)} does not belong in the line's rows")
         self._known[id(value)] = text
         return text
+
+
+# The edited form of a job as its next version, unless the current version asks the same.
+PUBLISH_FORM = PreparedStatement("""
+WITH edited AS (
+    SELECT questions FROM pipeline_formdraft
+    WHERE job_id = %(job)s AND questions <> coalesce((
+        SELECT questions FROM pipeline_formversion
+        WHERE job_id = %(job)s AND number = %(current)s), '[]')
+), published AS (
+    INSERT INTO pipeline_formversion (id, job_id, number, questions, published_by)
+    SELECT %(id)s, %(job)s, 1 + coalesce((
+        SELECT max(number) FROM pipeline_formversion WHERE job_id = %(job)s), 0), questions, %(by)s
+    FROM edited WHERE questions <> '[]' RETURNING number
+)
+UPDATE jobs_job SET form_version = coalesce((SELECT number FROM published), 0)
+FROM edited WHERE id = %(job)s RETURNING form_version
+""")

@@ -33,7 +33,7 @@ from pipeline.domain.states import (
 from pipeline.line.event_log import logged_time
 from pipeline.mail import links
 from pipeline.mail.links import LinkedOffer
-from pipeline.models import Application
+from pipeline.models import OVERTAKEN, Application
 from pipeline.notifications.applicants import email_facts
 from pipeline.notifications.companies import (
     ALERT_WORDS,
@@ -197,6 +197,8 @@ _SAMPLES_OF_TEXTS = {
     Outcome.LAPSED: "lapsed",
     Outcome.WITHDRAWN: "withdrawn",
     Outcome.JOB_CLOSED: "job-closed",
+    EventType.MOVED_AHEAD: "moved-ahead",
+    OVERTAKEN: "overtaken",
 }
 
 

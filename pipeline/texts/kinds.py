@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pipeline.domain.states import CHOSEN_REASONS, ActorKind, EventType, Outcome, Reason
 from pipeline.models.texts import SENTENCE_LENGTH
+from pipeline.models.upkeep import OVERTAKEN
 from pipeline.wording.events import REASON_WORDS
 
 # The languages in which texts can be written, each by its name in itself.
@@ -94,6 +95,8 @@ _EMAILS = (
     Kind(EventType.DECAYED, _("Deadline missed"), _("A person is back in line.")),
     Kind(EventType.PASSED, _("Turn passed"), _("A person has passed a turn.")),
     Kind(EventType.REINSTATED, _("Place given back"), _("A person has their place back.")),
+    Kind(EventType.MOVED_AHEAD, _("Moved to the front"), _("You move a person to the front.")),
+    Kind(OVERTAKEN, _("Someone moved ahead"), _("You move another person to the front.")),
     Kind(YES_ENDS, _("Yes in advance ends"), _("A day before it ends.")),
     Kind(EventType.QUESTION_ASKED, _("A further question"), _("You ask a person in review more.")),
     Kind(Outcome.HIRED, _("Hired"), _("You hire a person.")),
@@ -144,7 +147,7 @@ def email_text_kind(event: Any, event_kind: str, *, is_offer: bool, reminder: st
     `event_kind` is the kind of the email, `reminder` that of a reminder.
     """
     if reminder:
-        return YES_ENDS if reminder == "REMINDER_YES" else REMINDER
+        return {"REMINDER_YES": YES_ENDS, OVERTAKEN: OVERTAKEN}.get(reminder, REMINDER)
     if is_offer:
         return OFFER
     if event.event == EventType.APPLIED and event.actor_kind == ActorKind.COMPANY:

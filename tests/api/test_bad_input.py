@@ -161,7 +161,8 @@ def shapes_of(name: str) -> list[Any]:
 
 def wrong_values(schema: Any) -> Iterator[Any]:
     """A value of each type that the schema does not take, and one out of its bounds."""
-    kinds = schema.get("type", [each["type"] for each in schema.get("anyOf", [])] or "object")
+    either = schema.get("anyOf") or schema.get("oneOf") or []
+    kinds = schema.get("type", [each.get("type", "object") for each in either] or "object")
     taken = {kinds} if isinstance(kinds, str) else set(kinds)
     if "number" in taken:
         taken.add("integer")

@@ -20,7 +20,11 @@ AS = {
 }
 """Whose answers in the table of keys and tokens a browser gets."""
 
-OWNERS_ONLY = {("post", "/jobs/{job}/close"): 200, ("patch", "/companies/me"): 200}
+OWNERS_ONLY = {
+    ("post", "/jobs/{job}/close"): 200,
+    ("patch", "/companies/me"): 200,
+    ("put", "/jobs/{job}/reserved-seats"): 200,
+}
 """What among those a recruiter may not do, though a key that may write can."""
 
 IN_PERSON = {

@@ -164,7 +164,7 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     they.follow("Not before a date…")
     they.fill("Not before", str((timezone.now() + timedelta(days=9)).date()))
     they.press("Save the date")
-    shows(page, "Saved. You keep your place in line.")
+    shows(page, "You keep your place in line.")
     assert factories.fresh(waiting).not_before
     they.press("Offer me seats again")
 

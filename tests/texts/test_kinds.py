@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.states import CHOSEN_REASONS, EventType
+from pipeline.models import OVERTAKEN
 from pipeline.notifications.applicants import REMINDERS
 from pipeline.notifications.messages import MAILS
 from pipeline.notifications.previews import FACTS, compose_own
@@ -29,7 +30,8 @@ def test_each_email_to_applicants_has_a_text() -> None:
         email_text_kind(Happened(), kind, is_offer=kind == EventType.PROMOTED, reminder="")
         for kind in MAILS
     }
-    kinds |= {email_text_kind(Happened(), "", is_offer=False, reminder=each) for each in REMINDERS}
+    later = (*REMINDERS, OVERTAKEN)
+    kinds |= {email_text_kind(Happened(), "", is_offer=False, reminder=each) for each in later}
 
     assert kinds | {"PUT_FORWARD"} == {kind.name for kind in list_emails()}
     assert OFFER in kinds

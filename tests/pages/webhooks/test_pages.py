@@ -76,7 +76,7 @@ def test_events_are_chosen_in_groups_that_hold_each_type_once(owner: Client) -> 
     page, groups = page_of(owner, NEW), owner.get(NEW).context["groups"]
 
     types = [type_ for _, choices in groups for _, type_ in choices]
-    assert (sorted(types), len(groups)) == (sorted(TYPES), 6)
+    assert (sorted(types), len(groups)) == (sorted(TYPES), 7)
     assert all(choices for _, choices in groups)
     assert "<legend>Applying and leaving</legend>" in page
     assert "Every event" in page
