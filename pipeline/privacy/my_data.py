@@ -38,7 +38,7 @@ from pipeline.wording.sentences import Reader
 def collect(applicant: Applicant) -> dict[str, Any]:
     """Return all data kept about a person, with explanations, without secrets.
 
-    Takes at most seventeen queries.
+    Takes the same number of queries, however much is kept.
 
     It includes the reason code of a company's decision and what it wrote to the person, and the
     company's notes, tags, links and scores, but not the note of a decision.

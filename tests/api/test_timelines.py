@@ -71,7 +71,7 @@ def test_the_same_story_speaks_to_each_reader(acme: Caller, eventful: Any) -> No
     to_company = acme.get(path).json()["data"][2]["sentence"]
 
     assert to_them.startswith("You missed the deadline of ")
-    assert "the next 2 people to join go ahead of you" in to_them
+    assert "behind everyone in line and the next 2 people to join" in to_them
     assert to_company.startswith("The applicant missed the deadline of ")
 
 

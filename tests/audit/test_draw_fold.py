@@ -77,7 +77,8 @@ def test_nobody_has_a_seat_before_the_draw(status: str) -> None:
     waiting = Event(event="APPLIED", to_status="WAITLIST", at=DRAW_AT - timedelta(hours=1))
 
     assert (
-        fold_before_draw().check_application_event(before, 1) == "it gives a seat before the draw"
+        fold_before_draw().check_application_event(before, 1)
+        == "it gives a seat, or moves a person ahead, before the draw"
     )
     assert fold_before_draw().check_application_event(waiting, 1) == ""
 

@@ -63,11 +63,13 @@ READERS = {
     "pipeline/notifications/companies.py": "REFUSES",
     "pipeline/notifications/offers.py": "LIVE",
     "pipeline/notifications/outbox.py": "LIVE",
+    "pipeline/notifications/overtaken.py": "LIVE",
     "pipeline/notifications/push.py": "LIVE",
     "pipeline/notifications/reviewers.py": "LIVE",
     "pipeline/privacy/my_data.py": "LESS",
     "pipeline/selectors/applications.py": "LESS",
     "pipeline/selectors/board.py": "LIVE",
+    "pipeline/selectors/exceptions.py": "LIVE",
     "pipeline/selectors/job_applications.py": "LESS",
     "pipeline/selectors/jobs.py": "LIVE",
     "pipeline/selectors/past.py": "REFUSES",
@@ -76,10 +78,12 @@ READERS = {
     "pipeline/selectors/sandboxes.py": "LIVE",
     "pipeline/selectors/system.py": "REFUSES",
     "pipeline/selectors/timelines.py": "REFUSES, LIVE, LESS",
+    "pipeline/services/exceptions.py": "LIVE",
     "pipeline/services/joining.py": "LIVE",
     "pipeline/services/leaving.py": "LIVE",
     "pipeline/services/outage.py": "LIVE",
     "pipeline/services/turns.py": "LIVE",
+    "pipeline/sources/funnel.py": "REFUSES, LESS",
     "pipeline/webhooks/queue.py": "LIVE",
 }
 # What is answered with 409; everything else about such a job is shown.
@@ -87,7 +91,8 @@ REFUSED = set(
     """
     /api/v1/applications/ID/log /api/v1/applications/ID/receipt /api/v1/applications/ID/timeline
     /api/v1/jobs/ID/events /api/v1/jobs/ID/facts /api/v1/jobs/ID/idle-seats /api/v1/jobs/ID/replay
-    /api/v1/jobs/ID/summary /api/v1/jobs/ID/verify /company/jobs/ID/export/log.jsonl
+    /api/v1/jobs/ID/sources /api/v1/jobs/ID/summary /api/v1/jobs/ID/verify /company/jobs/ID/sources/
+    /company/jobs/ID/sources/file.csv /company/jobs/ID/export/log.jsonl
     /company/jobs/ID/figures/ /company/jobs/ID/replay/ /company/jobs/ID/timeline/ /jobs/ID/facts/
     /me/applications/ID/log.jsonl /me/applications/ID/places/ /me/applications/ID/receipt.json
     /me/applications/ID/signed-receipt/

@@ -337,7 +337,7 @@ def test_a_company_publishes_its_notice_and_a_person_takes_a_consent_back(
     sign_in_applicant(page.context, site.url, newcomer)
     me = Hands(page, "mouse")
     page.goto(f"/jobs/{world.job}/?source=fair")
-    shows(page, "Harbour GmbH keeps what you enter until 730 days after the end.")
+    shows(page, "Harbour GmbH erases it 730 days after the end.")
     usable_by_everybody(page, "opening-with-consents")
     page.get_by_label("Yes", exact=True).check()
     me.fill("Town", "Kiel")

@@ -100,15 +100,17 @@ def test_own_words_stand_around_what_must_be_said(company: Company, job: UUID) -
     assert lines[1].startswith("Please answer by ")
     assert lines[2].startswith("It is your turn. Confirm by ")
     assert lines[3].startswith("https://line.example/confirm/")
-    assert "withdraw" in lines[4]
-    assert lines[5:10] == [
+    assert lines[4].startswith("A seat means ")
+    assert lines[5].startswith("Times are in ")
+    assert "withdraw" in lines[6]
+    assert lines[7:12] == [
         "See you on the quay.",
         "Ines",
         "Harbour Works",
         "“Engineer” at Harbour Works",
         "Responsible for your data: Harbour Works GmbH",
     ]
-    assert lines[10].startswith("Proof ")
+    assert lines[12].startswith("Proof ")
 
 
 def test_a_text_is_never_html_and_its_links_are_plain_text(company: Company, job: UUID) -> None:

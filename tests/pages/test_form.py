@@ -319,7 +319,7 @@ def test_one_file_is_chosen_alone_and_several_together(visitor: Client) -> None:
 
     inputs = re.findall(r'<input type="file" name="(\w+)"([^>]*)>', content)
     assert {name: " multiple" in rest for name, rest in inputs} == {"q_cv": False, "q_papers": True}
-    assert "keeps what you enter until" in content
+    assert "erases it 730 days after the end." in content
 
 
 def test_a_person_who_waits_sees_and_changes_the_answers() -> None:

@@ -45,7 +45,7 @@ def test_an_owner_says_who_is_responsible_and_how_long_data_is_kept(
     owner.post(HERE, given | {"keep_days": "90"}, follow=True)
 
     page = text_of(Client().get(f"/jobs/{job}/"))
-    assert "Acme GmbH keeps what you enter until 90 days after the end." in page
+    assert "Acme GmbH erases it 90 days after the end." in page
     assert "d@acme.example" in page
     refused = owner.post(HERE, given | {"keep_days": "5"})
     assert (refused.status_code, fresh(company).keep_days) == (422, 90)

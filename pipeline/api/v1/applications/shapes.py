@@ -91,9 +91,9 @@ def declare_consents() -> serializers.ListField:
     return serializers.ListField(child=Id(), max_length=1 + MOST_CONSENTS, required=False)
 
 
-def declare_group_code() -> Text:
+def declare_group_code() -> Line:
     """Return the field by which a person says that they belong to the job's group."""
-    return Text(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
+    return Line(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
 
 
 class OwnApplicationIn(Shape):
