@@ -94,9 +94,10 @@ PRESSED = {
     "import_undo": "test_a_file_is_checked_imported_and_undone",
     "import_applications": "test_a_file_is_imported_and_the_page_follows",
     **dict.fromkeys(("keep_template", "job_template", "delete_template"), TEMPLATES),
+    "apply_embedded": "test_a_company_shows_its_jobs_and_the_form_in_a_frame_on_its_own_site",
     **dict.fromkeys(
-        ("apply_embedded", "careers_domain", "careers_logo_settings", "careers_settings"),
-        "test_careers.py",
+        ("careers_domain", "careers_logo_settings", "careers_settings"),
+        "test_an_owner_publishes_a_page",
     ),
     "job_capacity": "test_seats_are_changed",
     "job_hiring": "test_positions_and_a_closing_date_are_saved",

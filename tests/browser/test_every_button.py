@@ -91,7 +91,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
     owner.press("Save")
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
-    shows(owner.page, "After a second miss, the next 4 do")
+    shows(owner.page, "After a second miss, behind the next 4 people to join")
     assert factories.row_of(world.job).penalty_places == 2
 
 

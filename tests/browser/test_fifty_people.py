@@ -84,7 +84,7 @@ def test_one_after_the_other_with_a_reason(board: Page, job: UUID, waiting: int)
         expect(board.locator("#decide-title")).not_to_have_text(before or "")
         expect(board.get_by_label("Reason")).to_have_value("NOT_A_MATCH")
     press(board, "Reject")
-    board.wait_for_url(f"**/jobs/{job}/")
+    board.wait_for_url(f"**/jobs/{job}/*")  # at the notice
     took = time.monotonic() - begun
 
     assert rejected(job) == waiting

@@ -21,6 +21,7 @@ export type FurtherQuestionIn = Schemas["FurtherQuestionIn"];
 export type QuestionIn = Schemas["QuestionIn"];
 export type Decision = Schemas["DecisionIn"];
 export type Event = Schemas["Event"];
+export type Exception = Schemas["ExceptionIn"];
 export type File = Schemas["File"];
 export type Files = Schemas["Files"];
 export type FullTask = Schemas["FullTask"];
