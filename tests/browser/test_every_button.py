@@ -279,12 +279,12 @@ def test_a_template_is_kept_used_renamed_and_deleted(owner: Hands, world: World)
 
 def test_a_form_is_built_answered_and_asked_further(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.draft}/form/")
-    for label in ("Town", "Age"):
+    for label in ("Town", "Years"):
         owner.follow("Short text" if label == "Town" else "Number")
         owner.fill("Question", label)
         owner.press("Save the question")
-    owner.press("Move up: Age")
-    owner.follow("Age")
+    owner.press("Move up: Years")
+    owner.follow("Years")
     owner.fill("Question", "Your age")
     owner.press("Save the question")
     owner.press("Remove: Town")
@@ -293,7 +293,7 @@ def test_a_form_is_built_answered_and_asked_further(owner: Hands, world: World) 
     owner.press("Open job")
     shows(owner.page, "The job is open")
     (asked,) = questions_of(world.draft, 1)
-    assert (asked.key, asked.label) == ("age", "Your age")
+    assert (asked.key, asked.label) == ("years", "Your age")
 
     owner.page.goto(f"/company/applications/{world.reviewed.id}/question/")
     owner.fill("Question", "When can you start?")

@@ -46,9 +46,9 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id-regex = "^(create|change)_webhook"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
 
-# Nor which reason fits which answer to a request to look again.
+# Nor which reason fits which answer to a request to look again, and which one needs a text.
 [[operations]]
-include-operation-id-regex = "^answer_contest$"
+include-operation-id-regex = "^(answer_contest|move_ahead)$"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
 
 # Nor which fields fit which kind of a further question, and that its answer is due in the future.
