@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from django.db.models import Model
 
+from jobs.activity import Kind
 from jobs.models import JobStatus, LineCounters
 from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours
@@ -117,6 +118,9 @@ class Source(Protocol):
 
     def publish_form(self, job: LockedJob, *, actor: Actor) -> None:
         """Publish the form that the company was editing, if it is not yet, as the job opens."""
+
+    def note_activity(self, kind: Kind, **about: Any) -> None:
+        """Note what a member did, with the change (`jobs.activity.note`)."""
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
         """Write the changes of a job (`pipeline.line.write`)."""

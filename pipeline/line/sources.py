@@ -19,6 +19,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from jobs import activity
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, EventType, Status
@@ -248,6 +249,9 @@ class Database:
             told = {name: str(value) for name, value in ids.items()}
             security.info("form.published", extra=told | {"form_version": str(job.form_version)})
 
+    def note_activity(self, kind: activity.Kind, **about: Any) -> None:
+        activity.note(kind, **about)
+
     def write(self, job: LockedJob, *, commit: bool) -> None:
         write_to_database(job, commit=commit)
 
@@ -445,6 +449,9 @@ class Memory:
 
     def publish_form(self, job: LockedJob, *, actor: Actor) -> None:
         pass  # nobody answers a form here
+
+    def note_activity(self, kind: activity.Kind, **about: Any) -> None:
+        pass
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
         self.keep(job)

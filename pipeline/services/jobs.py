@@ -301,7 +301,8 @@ def update_job(
         )
         record_change(ChangeKind.JOB_CHANGED, company_id=job.company_id, job_id=job.id)
     what = {"what": ", ".join(changes.names())}
-    activity.note(JOB_CHANGED, company_id=job.company_id, by=actor.id, job_id=job.id, about=what)
+    who = {"company_id": job.company_id, "by": actor.id, "job_id": job.id}
+    job.source.note_activity(JOB_CHANGED, **who, about=what)
     write(job, commit=True)
 
 

@@ -117,7 +117,7 @@ def test_what_else_can_be_done_is_in_one_menu_by_keyboard_and_without_javascript
         more.focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("button", name="Pause job")).to_be_visible()
-        expect(page.get_by_role("link", name="Close…")).to_be_visible()
+        expect(page.get_by_role("link", name="Close job…")).to_be_visible()
     axe(scripted)
     scripted.keyboard.press("Escape")
     expect(scripted.get_by_role("button", name="Pause job")).to_be_hidden()

@@ -23,7 +23,7 @@ def test_what_was_typed_is_sent_after_signing_in_again(
     sign_in_staff(page.context, site.url, owner)
     page.goto("/company/jobs/new/")
     page.get_by_label("Title").fill("Cook")
-    page.get_by_label("Description").fill(TEXT)
+    page.get_by_role("textbox", name="Description (optional)").fill(TEXT)
     page.context.clear_cookies(name="sessionid")
 
     page.get_by_role("button", name="Open now").click()

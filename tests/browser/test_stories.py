@@ -102,7 +102,7 @@ def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> N
     they.follow("First")
     expect(main_of(page)).to_contain_text("Event 1 of")
     they.follow("Line", exact=True)
-    they.follow("Close…")
+    they.follow("Close job…")
     they.press("Close job")
     expect(main_of(page)).to_contain_text("The job is closed")
     assert_line_is_sound(job.id)

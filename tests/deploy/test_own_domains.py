@@ -68,6 +68,7 @@ def proxy(upstream: tuple[int, list[str]], tmp_path: Path) -> Iterator[int]:
         **dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), str(tmp_path)),
         "PROXY_SITES": f"https://localhost:{port}",
         "PROXY_UPSTREAM": f"127.0.0.1:{site}",
+        "PROXY_OWN_DOMAINS": "https://",
         "PROXY_ASK": f"http://127.0.0.1:{site}/health/domain",
     }
     caddy = needed_tool("caddy", "apt-get install caddy")

@@ -21,6 +21,7 @@ from pipeline.domain.permissions import RULES, Action
 from pipeline.models import (
     Application,
     ApplicationReference,
+    ApplicationSource,
     Criterion,
     GivenAnswers,
     JobReference,
@@ -89,6 +90,7 @@ def _unmark_what_an_interviewer_sees(job: Any, seated: Any) -> None:
     Application.objects.filter(id=seated).update(name="Ann")
     GivenAnswers.objects.filter(application_id=seated).update(answers={})
     ApplicationReference.objects.filter(application_id=seated).delete()
+    ApplicationSource.objects.filter(application_id=seated).delete()
     JobReference.objects.filter(job_id=job).delete()
     Criterion.objects.filter(job_id=job).update(label="Craft")
 

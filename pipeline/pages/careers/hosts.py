@@ -144,6 +144,10 @@ _RESOLVER = URLResolver(RegexPattern(r"^/"), _PATTERNS)
 @never_cache
 @require_safe
 def allow_certificate(request: HttpRequest) -> HttpResponse:
-    """Tell a proxy whether to get a certificate for `?domain=`: 200 for a served one, else 404."""
+    """Tell a proxy whether to get a certificate for `?domain=`: 200 for a served one, else 404.
+
+    The site's own host is one: a proxy that asks for every name asks for it, too.
+    """
     domain = request.GET.get("domain", "").lower().rstrip(".")
-    return HttpResponse(status=200 if domain in served_domains() else 404)
+    is_served = domain == urlsplit(settings.SITE_URL).hostname or domain in served_domains()
+    return HttpResponse(status=200 if is_served else 404)
