@@ -27,6 +27,7 @@ from tests.support.waiting import eventually
 
 SLOTS = 3
 START_SECONDS = 60
+MIGRATE_SECONDS = 240
 # Short, so that what a killed worker had is soon given to the next one.
 LEASE = "4"
 
@@ -59,8 +60,10 @@ def _migrate(cluster: Cluster) -> None:
     }
     environment = process_environment(**urls, DJANGO_SETTINGS_MODULE="pipeline.settings")
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=START_SECONDS)
-    cluster.release()
+    try:
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=MIGRATE_SECONDS)
+    finally:
+        cluster.release()  # else the next one cannot start
 
 
 class Program:
