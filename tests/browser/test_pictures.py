@@ -31,7 +31,7 @@ from tests.browser.test_every_page import ANYBODY, APPLICANT, COMPANY, STAFF, WO
 from tests.browser.world import World, make_world
 from tests.support import factories
 from tests.support.clean_database import empty_the_database
-from tests.support.environment import process_environment
+from tests.support.environment import ROOT, process_environment
 from tests.support.push import SITE_KEY, encoded
 from tests.support.server import serving
 
@@ -90,7 +90,8 @@ class StillSite:
 
 def _environment() -> dict[str, str]:
     key = encoded(SITE_KEY)
-    return process_environment(SECURE_COOKIES="off", VAPID_PRIVATE_KEY=key)
+    terms = str(ROOT / "LICENSE")
+    return process_environment(SECURE_COOKIES="off", VAPID_PRIVATE_KEY=key, TERMS_FILE=terms)
 
 
 @pytest.fixture(scope="module")
