@@ -26,7 +26,8 @@ from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
 from pipeline.models import Application, ApplicationRow
-from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
+from pipeline.notifications.messages import CalendarNote
+from pipeline.notifications.rendering import rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
 from pipeline.pages.applicant import answers, application_card, group
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
