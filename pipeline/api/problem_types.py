@@ -9,6 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobs import errors as jobs
+from pipeline.api.applicant_problem_types import (  # noqa: F401  in the table
+    ALREADY_CONTESTED,
+    CONTEST_ANSWERED,
+    CONTEST_TOO_LATE,
+    NOT_CONTESTABLE,
+    NOT_DEFERRABLE,
+    NOT_PASSABLE,
+    NOT_PREACCEPTABLE,
+)
 from pipeline.api.problem_type import ProblemType
 from pipeline.database import errors as database
 from pipeline.domain import errors as line
@@ -196,23 +205,6 @@ INVALID_TRANSITION = ProblemType(
         tasks.WrongStatus,
     ),
 )
-NOT_DEFERRABLE = ProblemType(
-    status=409,
-    code="NOT_DEFERRABLE",
-    about="`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
-    "application",
-    remedy="`detail` says which. Choose a time within the next 60 days.",
-    raised_as=(line.NotDeferrable,),
-)
-NOT_PASSABLE = ProblemType(
-    status=409,
-    code="NOT_PASSABLE",
-    title="No turn left to pass",
-    about="the person has passed as many turns as the job's policy allows (`max_passes`), or "
-    "asked 20 times for this application",
-    remedy="`detail` says which. Confirm the seat, wait, or withdraw.",
-    raised_as=(line.NotPassable,),
-)
 NOT_EXTENDABLE = ProblemType(
     status=409,
     code="NOT_EXTENDABLE",
@@ -240,15 +232,6 @@ NOT_MOVABLE = ProblemType(
     remedy="`detail` says which.",
     raised_as=(line.NotMovable,),
 )
-NOT_PREACCEPTABLE = ProblemType(
-    status=409,
-    code="NOT_PREACCEPTABLE",
-    title="Cannot accept a seat until then",
-    about="`accept_until` has passed, is more than 14 days ahead, or was set 50 times for this "
-    "application",
-    remedy="`detail` says which. Choose a time within the next 14 days.",
-    raised_as=(line.NotPreacceptable,),
-)
 NOT_REINSTATABLE = ProblemType(
     status=409,
     code="NOT_REINSTATABLE",
@@ -256,36 +239,6 @@ NOT_REINSTATABLE = ProblemType(
     "erased, or applied again and that application has ended too",
     remedy=_READ,
     raised_as=(line.NotReinstatable,),
-)
-NOT_CONTESTABLE = ProblemType(
-    status=409,
-    code="NOT_CONTESTABLE",
-    about="the application did not lapse after missed deadlines, and was not removed or rejected",
-    remedy="There is nothing to look at again. A person who has not applied yet can apply.",
-    raised_as=(line.NotContestable,),
-)
-ALREADY_CONTESTED = ProblemType(
-    status=409,
-    code="ALREADY_CONTESTED",
-    about="the company has already been asked to look at this again",
-    remedy="Read the request and its answer. A later decision can be contested again.",
-    raised_as=(line.AlreadyContested,),
-)
-CONTEST_TOO_LATE = ProblemType(
-    status=409,
-    code="CONTEST_TOO_LATE",
-    title="Too late to contest",
-    about="the application ended more than 30 days ago",
-    remedy="Write to the company, or apply again if the job is open.",
-    raised_as=(line.ContestTooLate,),
-)
-CONTEST_ANSWERED = ProblemType(
-    status=409,
-    code="CONTEST_ANSWERED",
-    title="Contest already answered",
-    about="this request to look again has already been answered",
-    remedy="Read the answer. It cannot be changed.",
-    raised_as=(line.ContestAnswered,),
 )
 FORM_CHANGED = ProblemType(
     status=409,

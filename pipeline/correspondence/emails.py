@@ -19,7 +19,8 @@ from pipeline.mail import dev_mailbox
 from pipeline.mail.links import messages_url
 from pipeline.models import ApplicationMessage, Attachment, EmailState
 from pipeline.notifications.applicants import MEANINGS, UNREACHABLE
-from pipeline.notifications.messages import Message, Paragraph, render_email
+from pipeline.notifications.messages import Message, Paragraph
+from pipeline.notifications.rendering import render_email
 from pipeline.texts.fields import greeted_name
 from pipeline.wording.english import isolated, strip_isolates
 

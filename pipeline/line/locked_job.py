@@ -16,7 +16,8 @@ from uuid import UUID
 from django.db.models import Model
 
 from jobs.activity import Kind
-from jobs.models import JobStatus, LineCounters
+from jobs.line_counters import LineCounters
+from jobs.models import JobStatus
 from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound

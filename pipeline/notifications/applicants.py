@@ -39,17 +39,19 @@ from pipeline.notifications.devices import notify_later, text_kind, with_devices
 from pipeline.notifications.messages import (
     Facts,
     Message,
-    attach_rendered_deadline,
     compose_event_email,
     compose_overtaken,
     compose_reminder,
     compose_yes_end,
     event_email_kind,
     offers_seat,
+)
+from pipeline.notifications.own_words import put_into_words_of
+from pipeline.notifications.rendering import (
+    attach_rendered_deadline,
     render_email,
     render_unsubscribe_header,
 )
-from pipeline.notifications.own_words import put_into_words_of
 from pipeline.selectors.applications import count_extensions, my_current_offer, read_application
 from pipeline.texts.fields import greeted_name
 from pipeline.texts.letterheads import sign

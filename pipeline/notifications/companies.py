@@ -34,13 +34,9 @@ from pipeline.models import (
     NoteMention,
 )
 from pipeline.notifications.applicants import OVER, is_offer_over
-from pipeline.notifications.messages import (
-    Message,
-    Paragraph,
-    render_email,
-    render_unsubscribe_header,
-)
+from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
+from pipeline.notifications.rendering import render_email, render_unsubscribe_header
 from pipeline.selectors.ageing import read_review_loads
 from pipeline.selectors.emails import read_email
 from pipeline.selectors.jobs import recent_activity

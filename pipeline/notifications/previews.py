@@ -48,10 +48,9 @@ from pipeline.notifications.messages import (
     compose_overtaken,
     compose_reminder,
     compose_yes_end,
-    render_html,
-    rendered_calendar_entry,
 )
 from pipeline.notifications.own_words import put_into_words
+from pipeline.notifications.rendering import render_html, rendered_calendar_entry
 from pipeline.notifications.reviewers import news_email
 from pipeline.review.notices import News
 from pipeline.texts.fields import fill

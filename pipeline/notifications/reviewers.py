@@ -34,12 +34,8 @@ from pipeline.models import (
 )
 from pipeline.notifications import push
 from pipeline.notifications.devices import KEPT_FOR, DeviceText, Owner, short_title
-from pipeline.notifications.messages import (
-    Message,
-    Paragraph,
-    render_email,
-    render_unsubscribe_header,
-)
+from pipeline.notifications.messages import Message, Paragraph
+from pipeline.notifications.rendering import render_email, render_unsubscribe_header
 from pipeline.review import notices, rota
 from pipeline.review.decisions import OPEN
 from pipeline.review.notices import News, members_concerned, note_once, read_telling, tell

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from applicants import mail
 from jobs.models import CompanyRequest
 from jobs.sign_up import REQUEST_EMAIL
-from pipeline.notifications.messages import Message, Paragraph, render_email
+from pipeline.notifications.messages import Message, Paragraph
+from pipeline.notifications.rendering import render_email
 from pipeline.wording.english import isolated
 from tasks.context import Context
 from tasks.registry import task_type

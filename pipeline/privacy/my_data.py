@@ -79,6 +79,30 @@ def collect(applicant: Applicant) -> dict[str, Any]:
     }
 
 
+def _describe_application(row: Application) -> dict[str, Any]:
+    """Return the application itself: its job, its state and place, and where it came from."""
+    return {
+        "id": row.id,
+        "job": row.job.posting.title,
+        "job_id": row.job_id,
+        "company": row.job.company.name,
+        "name": row.name,
+        "status": row.status,
+        "verified": row.is_verified,
+        "outcome": row.outcome,
+        "misses": row.decay_count,
+        "applied_at": row.applied_at,
+        "promoted_at": row.promoted_at,
+        "acknowledge_by": row.acknowledge_by,
+        "acknowledged_at": row.acknowledged_at,
+        "eligible_at": row.eligible_at,
+        **{name: getattr(row, name) for name in PUBLISHED},
+        "ended_at": row.ended_at,
+        "responsible": _describe_controller(row.job.company),
+        "came_from": origin.of_row(row.came_from).values if hasattr(row, "came_from") else {},
+    }
+
+
 def _describe_exceptions(row: Application) -> list[dict[str, Any]]:
     return [
         {"seq": each.seq, "at": each.at, "reason": each.reason, "text": each.text}
@@ -204,24 +228,7 @@ def _collect_applications(
     messages = read_for_person(applicant_id)
     applications = [
         {
-            "id": row.id,
-            "job": row.job.posting.title,
-            "job_id": row.job_id,
-            "company": row.job.company.name,
-            "name": row.name,
-            "status": row.status,
-            "verified": row.is_verified,
-            "outcome": row.outcome,
-            "misses": row.decay_count,
-            "applied_at": row.applied_at,
-            "promoted_at": row.promoted_at,
-            "acknowledge_by": row.acknowledge_by,
-            "acknowledged_at": row.acknowledged_at,
-            "eligible_at": row.eligible_at,
-            **{name: getattr(row, name) for name in PUBLISHED},
-            "ended_at": row.ended_at,
-            "responsible": _describe_controller(row.job.company),
-            "came_from": origin.of_row(row.came_from).values if hasattr(row, "came_from") else {},
+            **_describe_application(row),
             **agreed[row.id],
             "answers": answered.get(row.id, {}).get("answers", []),
             "further_questions": answered.get(row.id, {}).get("further_questions", []),

@@ -231,12 +231,8 @@ def apply(
     AlreadyApplied, AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the
     request came first before the job took applications: it loses that place.
     """
-    arrival, came_at = current_arrival(job_id), None
-    if arrival and arrival.has_place:
-        came_at = datetime.fromtimestamp(arrival.came_at / 1e9, UTC)
-    who = applicant_id or email
     request = Request(
-        who,
+        applicant_id or email,
         name,
         actor,
         verified,
@@ -245,8 +241,15 @@ def apply(
         filled,
         companions,
         group_code,
-        came_at,
     )
+    return _take_turn(job_id, request)
+
+
+def _take_turn(job_id: UUID, request: Request) -> Application:
+    """Admit a person at their turn. A request that came too early loses its place."""
+    arrival = current_arrival(job_id)
+    if arrival and arrival.has_place:
+        request = replace(request, came_at=datetime.fromtimestamp(arrival.came_at / 1e9, UTC))
     try:
         return _turns.take_turn(job_id, request)
     except CameBeforeOpening:

@@ -15,15 +15,8 @@ from pipeline.form import later
 from pipeline.form.versions import publish
 from pipeline.models import Application, Contest
 from pipeline.services.contests import contest
-from pipeline.services.jobs import (
-    JobChanges,
-    Posting,
-    close_job,
-    create_job,
-    keep_template,
-    pause_job,
-    update_job,
-)
+from pipeline.services.job_templates import keep_template
+from pipeline.services.jobs import JobChanges, Posting, close_job, create_job, pause_job, update_job
 from pipeline.services.joining import apply
 from pipeline.services.leaving import remove, withdraw
 from pipeline.services.turns import acknowledge

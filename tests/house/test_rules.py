@@ -29,7 +29,7 @@ TEAM_ROOM = {  # lock a company, a request for one, or who is in its team, never
     "jobs/invitations.py",
     "jobs/sign_up.py",
     "jobs/team.py",
-    "pipeline/services/jobs.py",
+    "pipeline/services/job_templates.py",
 }
 WORK_ROOM = {"pipeline/work/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job

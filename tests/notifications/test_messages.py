@@ -17,8 +17,8 @@ from pipeline.notifications.messages import (
     compose_event_email,
     compose_reminder,
     is_emailed,
-    render_html,
 )
+from pipeline.notifications.rendering import render_html
 from pipeline.texts.fields import greeted_name
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"

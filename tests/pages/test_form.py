@@ -20,7 +20,7 @@ from pipeline.maintenance import name_index
 from pipeline.models import Application, Attachment, FormRefusals, FurtherQuestion, GivenAnswers
 from pipeline.notifications.applicants import Cause, send_email
 from pipeline.selectors.jobs import read_job
-from pipeline.services.jobs import keep_template
+from pipeline.services.job_templates import keep_template
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser

@@ -6,8 +6,13 @@ import pytest
 
 from jobs.models import Job
 from pipeline.models import JobTemplate
-from pipeline.services import jobs
-from pipeline.services.jobs import TemplateRefused, delete_template, keep_template, rename_template
+from pipeline.services import job_templates
+from pipeline.services.job_templates import (
+    TemplateRefused,
+    delete_template,
+    keep_template,
+    rename_template,
+)
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +53,7 @@ def test_another_company_may_use_the_same_name() -> None:
 def test_a_company_has_so_many_templates_and_another_one_fits_after_a_deletion(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "MOST_TEMPLATES", 2)
+    monkeypatch.setattr(job_templates, "MOST_TEMPLATES", 2)
     job = a_job()
     first, _second = (keep_template(job=job, name=name) for name in "AB")
 

@@ -42,7 +42,8 @@ from pipeline.models import (
     WebhookDelivery,
 )
 from pipeline.services.contests import contest
-from pipeline.services.jobs import JobChanges, keep_template, pause_job, update_job
+from pipeline.services.job_templates import keep_template
+from pipeline.services.jobs import JobChanges, pause_job, update_job
 from pipeline.services.joining import change_application_reference
 from pipeline.services.turns import acknowledge
 from pipeline.sources.origin import Origin

@@ -25,8 +25,9 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
-from pipeline.models import Application, ApplicationRow
-from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
+from pipeline.models import Application, ApplicationRow, Attachment
+from pipeline.notifications.messages import CalendarNote
+from pipeline.notifications.rendering import rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
 from pipeline.pages.applicant import answers, application_card, group
 from pipeline.pages.applicant.application_card import ApplicationCard, timeline_entry
@@ -97,20 +98,16 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             **_read_history(seen.application),
             **group.group_context(card, claim),
             "passed_by": _read_passed_by(job, application_id),
-            "log_removed_at": removal_time(job),
             "emails": emails,
             "plans": plans,
             "company_wrote": read_decision_texts(seen.application)[-1:],
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             **answers.read_context(card, job, files),
-            "files": files,
+            **_files_context(request, job, files, may_change=may_change_files),
             "unread_messages": unread,
-            "may_change_files": may_change_files,
-            "files_form": FilesForm(request, job) if may_change_files else None,
             **privacy_context(job),
-            "head_seq": job.seq,
-            "head_hash": bytes(job.chain_head).hex(),
+            **_log_context(job),
         }
 
     return live_page(
@@ -127,6 +124,26 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         ),
         jobs=[job.id],
     )
+
+
+def _files_context(
+    request: HttpRequest, job: Job, files: list[Attachment], *, may_change: bool
+) -> dict[str, Any]:
+    """Return the files of an application, with a form to change them while that is possible."""
+    return {
+        "files": files,
+        "may_change_files": may_change,
+        "files_form": FilesForm(request, job) if may_change else None,
+    }
+
+
+def _log_context(job: Job) -> dict[str, Any]:
+    """Return where the job's log ends now, and when it moved to the archive, if it did."""
+    return {
+        "log_removed_at": removal_time(job),
+        "head_seq": job.seq,
+        "head_hash": bytes(job.chain_head).hex(),
+    }
 
 
 def _read_passed_by(job: Job, application_id: UUID) -> list[dict[str, str]]:

@@ -464,9 +464,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if form.is_bound and not is_kept:
         form.add_error(None, consequences.MOVED_ON)
     possible = set.intersection(*(set(possible_outcomes(seen)) for seen in able)) if able else {}
-    whom, left = people(len(able)), None
-    if Outcome.HIRED in possible:
-        left = decisions.count_positions_left(job)
+    left = decisions.count_positions_left(job) if Outcome.HIRED in possible else None
     context = {
         "job": job,
         "tab": "board",
@@ -477,7 +475,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "left_out": [seen for seen in chosen if seen not in able],
         "ids": ",".join(str(seen.application.id) for seen in able),
         "consequence": consequence,
-        "choices": _offer_choices(member, job, possible, whom, left, len(able)),
+        "choices": _offer_choices(member, job, possible, people(len(able)), left, len(able)),
         "positions": _describe_positions(job, left, len(able)),
         "hire_is_missing": Outcome.HIRED not in possible
         and any(seen.application.status == Status.ACTIVE for seen in able),

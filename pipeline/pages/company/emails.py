@@ -20,8 +20,9 @@ from applicants.forms import AddressField, CodeForm, NameField
 from applicants.mail import post_private_email
 from pipeline.domain.permissions import Action
 from pipeline.models import SENDER_LENGTH, CompanyText
-from pipeline.notifications.messages import Facts, Message, render_html
+from pipeline.notifications.messages import Facts, Message
 from pipeline.notifications.previews import compose_own, own_facts
+from pipeline.notifications.rendering import render_html
 from pipeline.pages import limits
 from pipeline.pages.access import (
     Member,

@@ -21,7 +21,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.draws import BLANK_TIME
 from pipeline.pages.forms import PlainForm
-from pipeline.services.jobs import (
+from pipeline.services.job_templates import (
     MOST_TEMPLATES,
     TemplateRefused,
     delete_template,

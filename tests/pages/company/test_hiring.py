@@ -13,7 +13,8 @@ from django.test import Client
 from jobs.models import Company, Job, Role
 from pipeline.domain.states import IfLast, Outcome
 from pipeline.models import Application, JobTemplate
-from pipeline.services.jobs import JobChanges, close_job, keep_template, update_job
+from pipeline.services.job_templates import keep_template
+from pipeline.services.jobs import JobChanges, close_job, update_job
 from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of

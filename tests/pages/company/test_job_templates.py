@@ -12,8 +12,8 @@ from django.test import Client
 
 from jobs.models import Company, Job, JobPosting
 from pipeline.models import JobTemplate
-from pipeline.services import jobs
-from pipeline.services.jobs import MOST_TEMPLATES, TemplateRefused, keep_template
+from pipeline.services import job_templates
+from pipeline.services.job_templates import MOST_TEMPLATES, TemplateRefused, keep_template
 from tests.support import factories
 from tests.support.pages import follow, page_of, text_of
 from tests.support.together import kinds, together
@@ -120,7 +120,7 @@ def test_a_company_has_so_many_templates_and_no_more(
     recruiter: Client, job: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MOST_TEMPLATES == 50
-    monkeypatch.setattr(jobs, "MOST_TEMPLATES", 1)
+    monkeypatch.setattr(job_templates, "MOST_TEMPLATES", 1)
     keep_template(job=_job(job), name="One")
 
     answer = recruiter.post(f"/company/jobs/{job}/keep-template/", {"name": "Two"})

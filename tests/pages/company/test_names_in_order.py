@@ -12,7 +12,8 @@ from django.test import Client
 from jobs.models import JobPosting
 from pipeline.models import Application
 from pipeline.notifications.applicants import email_facts
-from pipeline.notifications.messages import compose_reminder, render_html
+from pipeline.notifications.messages import compose_reminder
+from pipeline.notifications.rendering import render_html
 from tests.house.files import name_of
 from tests.support import factories
 from tests.support.applicants import leave, named
