@@ -24,7 +24,7 @@ NOT_HANDED_ON = {
     "ATTACHMENT_REMOVALS_FILE": "for the task workers alone, which remove files",
     "ALIVE_FILE": "for the workers alone: web servers answer /health/live",
     "END_WITH_PARENT": "containers end with their first process anyway",
-    "PROXY_SITES": "for the proxy alone",
+    **dict.fromkeys(("PROXY_SITES", "PROXY_OWN_DOMAINS"), "for the proxy alone"),
     "WEB_PORT": "is of the host: where it publishes the web pages",
     "DEBUG": "never where others can reach it",
 }
