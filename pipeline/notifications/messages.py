@@ -342,7 +342,7 @@ def _zone_paragraphs(facts: Facts) -> list[Paragraph]:
     """Say in which zone the times are if we do not know the person's own."""
     if facts.is_zone_known:
         return []
-    said = _("Times are in %(zone)s time. The attached file shows the deadline in your own zone.")
+    said = _("Times are in the zone %(zone)s. The attached file shows the deadline in yours.")
     return [Paragraph(said % {"zone": format_zone(facts.zone)})]
 
 
