@@ -62,7 +62,7 @@ def values_for(job: Job, application: Application, author_name: str) -> Values:
 
 
 def preview(job: Job, stage: Stage, text: str, author_name: str) -> list[tuple[Application, str]]:
-    """Return the messages that the first few people would get. Raises FieldUnknown."""
+    """Return the messages that the first few people would get. Raises UnusableText."""
     people = find_people(job.id, stage).order_by("id")[:PREVIEWED]
     return [(each, templates.fill(text, values_for(job, each, author_name))) for each in people]
 
@@ -71,7 +71,7 @@ def preview(job: Job, stage: Stage, text: str, author_name: str) -> list[tuple[A
 def start(*, bulk_id: UUID, job_id: UUID, stage: Stage, text: str, author_id: UUID) -> BulkMessage:
     """Begin to send a text to everyone in a stage now; a task goes on.
 
-    Repeating it under the same id changes nothing. Raises FieldUnknown, BulkRefused for
+    Repeating it under the same id changes nothing. Raises UnusableText, BulkRefused for
     nobody or too many people, and JobNotFound if the id is that of another job's.
     """
     templates.check_fields(text)

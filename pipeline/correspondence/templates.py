@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -12,24 +11,18 @@ from django.utils.translation import gettext as _
 from applicants.texts import plain_text
 from jobs.models import Company
 from pipeline.models import MESSAGE_LENGTH, MessageTemplate
-from pipeline.wording.english import joined
+from pipeline.texts import fields
 
 MOST_TEMPLATES = 50
 # Everything that a text can have in braces.
 FIELDS = ("name", "job", "company", "me")
-_BRACED = re.compile(r"\{([^{}\n]{0,40})\}")
-
-
-class FieldUnknown(Exception):
-    """A text has a field that there is not. The message says where, and what to do."""
 
 
 class TemplateRefused(Exception):
     """A template cannot be saved. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(NamedTuple):
     """Values of the fields in a message to one person."""
 
     name: str
@@ -39,26 +32,15 @@ class Values:
 
 
 def check_fields(text: str) -> None:
-    """Refuse a text with a field that there is not. Raises FieldUnknown with its place."""
-    for found in _BRACED.finditer(text):
-        if found[1].strip() not in FIELDS:
-            start = found.start()
-            line = text.count("\n", 0, start) + 1
-            column = start - (text.rfind("\n", 0, start) + 1) + 1
-            known = joined([f"{{{each}}}" for each in FIELDS])
-            said = {"line": line, "column": column, "field": found[0], "known": known}
-            why = _(
-                "Line %(line)s, character %(column)s: there is no field %(field)s. The fields are"
-                " %(known)s. Correct it, or remove the braces."
-            )
-            raise FieldUnknown(why % said)
+    """Refuse a text with a field that there is not. Raises UnusableText with its place."""
+    fields.check(text, FIELDS, lone_braces=True)
 
 
 def fill(text: str, values: Values) -> str:
-    """Return a text for one person. What a value contains is no field. Raises FieldUnknown."""
+    """Return a text for one person. What a value contains is no field. Raises UnusableText."""
     check_fields(text)
-    filled = _BRACED.sub(lambda found: getattr(values, found[1].strip()), text)
-    return plain_text(filled)[:MESSAGE_LENGTH]
+    named = values._asdict() | {"name": fields.filled_name(values.name)}
+    return plain_text(fields.fill(text, named))[:MESSAGE_LENGTH]
 
 
 def read_all(company_id: UUID) -> list[MessageTemplate]:
@@ -72,7 +54,7 @@ def save(
 ) -> MessageTemplate:
     """Add a template, or change the one with this id.
 
-    One that was deleted meanwhile is added again. Raises FieldUnknown, TemplateRefused.
+    One that was deleted meanwhile is added again. Raises UnusableText, TemplateRefused.
     """
     check_fields(text)
     Company.objects.select_for_update(of=("self",), no_key=True).get(id=company_id)

@@ -27,11 +27,14 @@ class UnusableText(ValueError):
     """Text with a field that cannot be filled in. The message says which, where, and what to do."""
 
 
-def check(text: str, known: Collection[str]) -> None:
-    """Check the fields of a text. Raises UnusableText for the first that is not known."""
-    found = list(_BRACED.finditer(text))
+def check(text: str, known: Collection[str], *, lone_braces: bool = False) -> None:
+    """Check the fields of a text. Raises UnusableText for the first that is not known.
+
+    With `lone_braces`, a brace that belongs to no field is part of the text.
+    """
+    found = [each for each in _BRACED.finditer(text) if each[1] is not None or not lone_braces]
     for each in found:
-        if each[1] in known:
+        if (each[1] or "").strip() in known:
             continue
         place = _describe_place(text, each.start())
         fitting = joined([f"{{{name}}}" for name in known])
@@ -59,7 +62,7 @@ def _describe_place(text: str, at: int) -> str:
 
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Return a text with its fields filled in. Unknown ones stay as they are written."""
-    return _BRACED.sub(lambda found: values.get(found[1] or "", found[0]), text)
+    return _BRACED.sub(lambda found: values.get((found[1] or "").strip(), found[0]), text)
 
 
 def greeted_name(name: str) -> str:

@@ -7,8 +7,9 @@ from django.test import Client
 
 from jobs.models import Company, Role
 from pipeline.correspondence import templates
-from pipeline.correspondence.templates import FieldUnknown, TemplateRefused, Values
+from pipeline.correspondence.templates import TemplateRefused, Values
 from pipeline.models import Application, MessageTemplate
+from pipeline.texts.fields import UnusableText
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.pages import follow, text_of
@@ -29,20 +30,23 @@ def test_fields_stand_for_what_differs_and_a_value_is_no_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "where"),
+    ("text", "why"),
     [
-        ("{Name}", "Line 1, character 1: there is no field {Name}."),
-        ("Dear {name},\n  see {Link}", "Line 2, character 7: there is no field {Link}."),
-        ("{}", "Line 1, character 1: there is no field {}."),
-        ("{name.__class__}", "Line 1, character 1: there is no field {name.__class__}."),
+        ("{Name}", "Character 1: {Name} is not a field here. Use {name}."),
+        ("Dear {name},\n  see {Link}", "Line 2, character 7: {Link} is not a field here."),
+        ("{}", "Character 1: {} is not a field here. Use {name}, {job}, {company} and {me}."),
+        ("{name.__class__}", "Character 1: {name.__class__} is not a field here."),
     ],
 )
-def test_another_field_is_refused_with_its_place(text: str, where: str) -> None:
-    with pytest.raises(FieldUnknown) as refused:
+def test_another_field_is_refused_with_its_place(text: str, why: str) -> None:
+    with pytest.raises(UnusableText) as refused:
         templates.fill(text, VALUES)
 
-    assert str(refused.value).startswith(where)
-    assert "{name}, {job}, {company} and {me}" in str(refused.value)
+    assert str(refused.value).startswith(why)
+
+
+def test_who_gave_no_name_is_called_something() -> None:
+    assert templates.fill("Dear {name},", VALUES._replace(name="")) == "Dear applicant,"
 
 
 def test_lone_braces_are_text() -> None:
@@ -82,7 +86,7 @@ def test_a_wrong_field_is_refused_on_the_page_and_the_text_stays(bo: Client) -> 
     answer = bo.post("/company/message-templates/", {"name": "A", "text": "Dear {Namen}"})
 
     assert answer.status_code == 422
-    assert "Line 1, character 6: there is no field {Namen}." in text_of(answer)
+    assert "Character 6: {Namen} is not a field here. Use {name}." in text_of(answer)
     assert MessageTemplate.objects.count() == 0
 
 

@@ -23,6 +23,7 @@ from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.live_page import live_page
+from pipeline.texts.fields import UnusableText
 
 POLL_SECONDS = 2
 STAGE_WORDS = {
@@ -57,7 +58,7 @@ class BulkMessageForm(PlainForm):
         text: str = self.cleaned_data["text"]
         try:
             templates.check_fields(text)
-        except templates.FieldUnknown as error:
+        except UnusableText as error:
             raise forms.ValidationError(str(error)) from None
         return text
 

@@ -25,6 +25,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.correspondence.bulk_messages import FIELDS_HELP
 from pipeline.pages.forms import LinesField, PlainForm
+from pipeline.texts.fields import UnusableText
 
 
 class TemplateForm(PlainForm):
@@ -52,7 +53,7 @@ class TemplateForm(PlainForm):
                 text=given["text"],
                 template_id=template_id,
             )
-        except templates.FieldUnknown as error:
+        except UnusableText as error:
             self.add_error("text", str(error))
             return False
         except templates.TemplateRefused as error:
