@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from typing import Generic, TypeVar
 
@@ -32,7 +33,7 @@ FLUSH_SECONDS = 1.0
 T = TypeVar("T")
 
 
-class NoteWriter(Generic[T]):
+class NoteWriter(ABC, Generic[T]):
     """Notes of one process, and the thread that writes them. A subclass says how (`store`)."""
 
     def __init__(self, name: str, *, gap_seconds: float, dropped: Counter) -> None:
@@ -50,9 +51,9 @@ class NoteWriter(Generic[T]):
         self._starting, self._writing = threading.Lock(), threading.Lock()
         self._wake = threading.Event()
 
+    @abstractmethod
     def store(self, notes: list[T]) -> None:
         """Write notes."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Take notes from now on, and write the last ones when the process ends."""

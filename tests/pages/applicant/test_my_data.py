@@ -130,5 +130,5 @@ def test_the_queries_do_not_grow_with_what_is_kept(company: Company) -> None:
     with CaptureQueriesContext(connection) as many:
         browser.get("/me/data/")
 
-    # also files, answers to the form, further questions, agreements and choices: one each
+    # also files, answers, further questions, agreements, choices and messages: one each
     assert len(few) == len(many) <= 21
