@@ -14,6 +14,7 @@ from typing import IO
 from zipfile import ZipFile
 
 import olefile
+from django.utils.translation import gettext_lazy as _
 
 from pipeline.domain.errors import FileKindRefused
 
@@ -73,8 +74,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-EMPTY = "The file is empty. Choose another one."
-UNKNOWN = (
+EMPTY = _("The file is empty. Choose another one.")
+UNKNOWN = _(
     "This kind of file is not accepted. Send a PDF, DOC, DOCX, ODT, RTF or TXT file, or a JPEG or"
     " PNG picture."
 )

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import IO
 from zlib import crc32
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from pipeline.attachments.kinds import JPEG, PNG, Kind
 from pipeline.domain.errors import FileKindRefused

@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
 
+from django.utils.translation import ngettext_lazy
+
 from pipeline.domain.errors import DrawRefused
 
 ALGORITHM = "sha256(seed || opaque_id)"
@@ -28,8 +30,12 @@ MOST_UNVERIFIED_IN_DRAW = 5_000
 def check_time(draw_at: datetime | None, now: datetime) -> None:
     """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
     if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
-        days = LONGEST_TO_DRAW.days
-        raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
+        why = ngettext_lazy(
+            "The draw must be in the future, at most {days} day ahead.",
+            "The draw must be in the future, at most {days} days ahead.",
+            "days",
+        )
+        raise DrawRefused(why=why, days=LONGEST_TO_DRAW.days)
 
 
 def opaque_id(job_id: UUID, application_id: UUID) -> str:

@@ -8,36 +8,74 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.formats import date_format, number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy, pgettext
 
-# What a move does to an application, where it is not the verb with "ed".
-_PARTICIPLES = {
-    "ANSWER_CONTEST": "looked at again",
-    "ASK_PASS": "passed",
-    "ASK_QUESTION": "asked one more question",
-    "CHANGE_ANSWERS": "answered differently",
-    "CLOSE_OUT": "closed out",
-    "DEFER": "deferred",
-    "MOVE_AHEAD": "moved ahead",
-    "NOTE_GROUP": "confirmed for a group or declined",
-    "VERIFY": "verified",
-    "WITHDRAW": "withdrawn",
+# What cannot be done to an application, by the move. Translators: {status} is a code, like
+# WAITLIST.
+_CANNOT: dict[str, Promise] = {
+    "SEAT": _("An application that is {status} cannot be seated."),
+    "OFFER": _("An application that is {status} cannot be offered."),
+    "QUEUE": _("An application that is {status} cannot be queued."),
+    "VERIFY": _("An application that is {status} cannot be verified."),
+    "EXPIRE": _("An application that is {status} cannot be expired."),
+    "PROMOTE": _("An application that is {status} cannot be promoted."),
+    "ACKNOWLEDGE": _("An application that is {status} cannot be acknowledged."),
+    "EXTEND": _("An application that is {status} cannot be extended."),
+    "DECAY": _("An application that is {status} cannot be decayed."),
+    "LAPSE": _("An application that is {status} cannot be lapsed."),
+    "REINSTATE": _("An application that is {status} cannot be reinstated."),
+    "PLACE": _("An application that is {status} cannot be placed."),
+    "MOVE_AHEAD": _("An application that is {status} cannot be moved ahead."),
+    "DEFER": _("An application that is {status} cannot be deferred."),
+    "PREACCEPT": _("An application that is {status} cannot be preaccepted."),
+    "ASK_PASS": _("An application that is {status} cannot be passed."),
+    "PASS": _("An application that is {status} cannot be passed."),
+    "WITHDRAW": _("An application that is {status} cannot be withdrawn."),
+    "REMOVE": _("An application that is {status} cannot be removed."),
+    "REJECT": _("An application that is {status} cannot be rejected."),
+    "HIRE": _("An application that is {status} cannot be hired."),
+    "CLOSE_OUT": _("An application that is {status} cannot be closed out."),
+    "CONTEST": _("An application that is {status} cannot be contested."),
+    "ANSWER_CONTEST": _("An application that is {status} cannot be looked at again."),
+    "CHANGE_ANSWERS": _("An application that is {status} cannot be answered differently."),
+    "ASK_QUESTION": _("An application that is {status} cannot be asked one more question."),
+    "NOTE_GROUP": _("An application that is {status} cannot be confirmed for a group or declined."),
+    "RENAME": _("An application that is {status} cannot be renamed."),
 }
 
 
-def _(message: str) -> str:
-    """Mark a text for translation. Django's own mark needs settings, which come later."""
-    return message
+class Number(int):
+    """Number whose thousands are grouped as the reader's language does: {limit:,}."""
+
+    def __format__(self, spec: str) -> str:
+        if spec == ",":
+            return number_format(int(self), force_grouping=True)
+        return super().__format__(spec)
 
 
 class LineError(Exception):
-    """Refusal by the rules of the line. `facts` holds its data by name."""
+    """Refusal by the rules of the line. `facts` holds its data by name.
 
-    message = "The line refuses this."
+    Its text is made when it is read, in the reader's language. `why`: the reason, where the class
+    has none; a lazy one has places for the other facts.
+    """
+
+    message: str | Promise = _("The line refuses this.")
 
     def __init__(self, **facts: Any) -> None:
-        super().__init__(gettext(self.message).format(**facts))
+        super().__init__()
         self.facts = facts
+
+    def __str__(self) -> str:
+        shown = {
+            name: Number(value) if type(value) is int else value
+            for name, value in self.facts.items()
+        }
+        text = self.facts.get("why", self.message)
+        return str(text) if type(text) is str and "why" in shown else text.format(**shown)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Have a copy in another process made from the facts."""
@@ -45,19 +83,19 @@ class LineError(Exception):
 
 
 class JobNotFound(LineError):
-    message = "There is no such job."
+    message = _("There is no such job.")
 
 
 class ApplicationNotFound(LineError):
-    message = "There is no such application."
+    message = _("There is no such application.")
 
 
 class ApplicantNotFound(LineError):
-    message = "There is no such applicant."
+    message = _("There is no such applicant.")
 
 
 class StoredFileNotFound(LineError):
-    message = "There is no such file."
+    message = _("There is no such file.")
 
 
 class ImportFileRefused(LineError):
@@ -65,7 +103,7 @@ class ImportFileRefused(LineError):
 
 
 class FilesFull(LineError):
-    message = (
+    message = _(
         "The waiting imports and download files of your company already use {used} of {limit} "
         "bytes. Wait until imports have ended or files have expired."
     )
@@ -100,11 +138,19 @@ class FileKindRefused(LineError):
 
 
 class TooManyAttachments(LineError):
-    message = _("An application can have {limit} files. Remove one first.")
+    message = ngettext_lazy(
+        "An application can have {limit} file. Remove one first.",
+        "An application can have {limit} files. Remove one first.",
+        "limit",
+    )
 
 
 class TooManyUploads(LineError):
-    message = _("{limit} of your uploads wait for an application. Use or remove one first.")
+    message = ngettext_lazy(
+        "{limit} of your uploads waits for an application. Use or remove one first.",
+        "{limit} of your uploads wait for an application. Use or remove one first.",
+        "limit",
+    )
 
 
 class AttachmentsFixed(LineError):
@@ -138,15 +184,15 @@ class AttachmentsFull(LineError):
 
 
 class ScheduleNotFound(LineError):
-    message = "There is no such schedule."
+    message = _("There is no such schedule.")
 
 
 class TaskTypeNotFound(LineError):
-    message = "There is no such type of background work."
+    message = _("There is no such type of background work.")
 
 
 class PlannedSeatsNotFound(LineError):
-    message = "There are no such planned seats: they were cancelled, or all have opened."
+    message = _("There are no such planned seats: they were cancelled, or all have opened.")
 
 
 class PlanRefused(LineError):
@@ -176,22 +222,29 @@ class PositionsFilled(LineError):
 
 
 class PositionsBelowHired(LineError):
-    message = _(
+    message = ngettext_lazy(
         "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
-        " {hired:,} or more."
+        " {hired:,} or more.",
+        "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
+        " {hired:,} or more.",
+        "hired",
     )
 
 
 class TooManyPlannedSeats(LineError):
-    message = "A job can have {limit} plans for its seats. Cancel one that is not needed."
+    message = ngettext_lazy(
+        "A job can have {limit} plan for its seats. Cancel one that is not needed.",
+        "A job can have {limit} plans for its seats. Cancel one that is not needed.",
+        "limit",
+    )
 
 
 class WebhookNotFound(LineError):
-    message = "There is no such webhook endpoint."
+    message = _("There is no such webhook endpoint.")
 
 
 class WebhookDeliveryNotFound(LineError):
-    message = "There is no such delivery."
+    message = _("There is no such delivery.")
 
 
 class WebhookUrlRefused(LineError):
@@ -199,46 +252,58 @@ class WebhookUrlRefused(LineError):
 
 
 class WebhookAlreadyMade(LineError):
-    message = (
+    message = _(
         "This request has already added an endpoint, whose secret cannot be shown again. To add"
         " another one, send the form again; over the API, use another Idempotency-Key."
     )
 
 
 class WebhookAlreadyRotated(LineError):
-    message = (
+    message = _(
         "This request has already made a new secret, which cannot be shown again. If it is lost,"
         " rotate again with another Idempotency-Key."
     )
 
 
 class TooManyWebhooks(LineError):
-    message = "A company can have {limit} webhook endpoints. Delete one that is not needed."
+    message = ngettext_lazy(
+        "A company can have {limit} webhook endpoint. Delete one that is not needed.",
+        "A company can have {limit} webhook endpoints. Delete one that is not needed.",
+        "limit",
+    )
 
 
 class WebhookOff(LineError):
-    message = "This endpoint is switched off. Switch it on first."
+    message = _("This endpoint is switched off. Switch it on first.")
 
 
 class AlreadyApplied(LineError):
-    message = "This applicant already has a live application to this job."
+    message = _("This applicant already has a live application to this job.")
 
 
 class AlreadyDecided(LineError):
-    message = "The company has already decided on this applicant. Only the company can add "
-    "them again."
+    message = _(
+        "The company has already decided on this applicant. Only the company can add them again."
+    )
 
 
 class ExternalIdTaken(LineError):
-    message = "Another {kind} of the company has the external_id {external_id!r}."
+    """`kind`: job or application."""
+
+    message = _("Another application of the company has the external_id {external_id!r}.")
+    of_job = _("Another job of the company has the external_id {external_id!r}.")
+
+    def __str__(self) -> str:
+        text = self.of_job if self.facts["kind"] == "job" else self.message
+        return text.format(external_id=self.facts["external_id"])
 
 
 class JobNotOpen(LineError):
-    message = "This job does not take applications because it is {status}."
+    message = _("This job does not take applications because it is {status}.")
 
 
 class CameBeforeOpening(LineError):
-    message = "Your place is from before this job took applications. Try again in a moment."
+    message = _("Your place is from before this job took applications. Try again in a moment.")
 
 
 class FormChanged(LineError):
@@ -276,14 +341,17 @@ class FurtherQuestionNotFound(LineError):
 
 
 class DrawFull(LineError):
-    message = (
+    message = ngettext_lazy(
+        "{limit:,} person already takes part in the draw by lot, and it takes no more. Apply after"
+        " the draw.",
         "{limit:,} people already take part in the draw by lot, and it takes no more. Apply after"
-        " the draw."
+        " the draw.",
+        "limit",
     )
 
 
 class DrawFullOfUnverified(DrawFull):
-    message = (
+    message = _(
         "Too many people in the draw by lot have not verified their email address yet, so no more"
         " of them can join now. Sign in with your address first, then apply."
     )
@@ -309,28 +377,51 @@ class TooManyMessages(LineError):
 
 
 class IllegalMove(LineError):
-    message = "An application that is {status} cannot be {done}."
-
     def __init__(self, *, move: str, status: str | None) -> None:
-        regular = move.lower().removesuffix("e") + "ed"
-        super().__init__(done=_PARTICIPLES.get(move, regular), status=status or "new")
-        self.facts = {"move": move, "status": status}
+        super().__init__(move=move, status=status)
+
+    def __str__(self) -> str:
+        # Translators: in the place of a status: the application does not exist yet.
+        status = self.facts["status"] or pgettext("status", "new")
+        return _CANNOT[self.facts["move"]].format(status=status)
 
 
 class DecisionTooLate(LineError):
-    message = "This decision has already taken effect, so it cannot be undone."
+    message = _("This decision has already taken effect, so it cannot be undone.")
 
 
 class ImportUndoTooLate(LineError):
-    message = "This import can no longer be undone: it is still running, or ended too long ago."
+    message = _("This import can no longer be undone: it is still running, or ended too long ago.")
+
+
+_TOO_MANY: dict[str, Promise] = {
+    "notes": ngettext_lazy(
+        "An application can have {limit} note. Remove one first.",
+        "An application can have {limit} notes. Remove one first.",
+        "limit",
+    ),
+    "tags": ngettext_lazy(
+        "An application can have {limit} tag. Remove one first.",
+        "An application can have {limit} tags. Remove one first.",
+        "limit",
+    ),
+    "links": ngettext_lazy(
+        "An application can have {limit} link. Remove one first.",
+        "An application can have {limit} links. Remove one first.",
+        "limit",
+    ),
+}
 
 
 class TooManyAnnotations(LineError):
-    message = "An application can have {limit} {things}. Remove one first."
+    """`things`: notes, tags or links."""
+
+    def __str__(self) -> str:
+        return _TOO_MANY[self.facts["things"]].format(limit=self.facts["limit"])
 
 
 class AssigneeNotFound(LineError):
-    message = "This account is not a member of the company."
+    message = _("This account is not a member of the company.")
 
 
 class MentionNotFound(LineError):
@@ -338,7 +429,11 @@ class MentionNotFound(LineError):
 
 
 class TooManyCriteria(LineError):
-    message = _("A job can have {limit} criteria. Remove one first.")
+    message = ngettext_lazy(
+        "A job can have {limit} criterion. Remove one first.",
+        "A job can have {limit} criteria. Remove one first.",
+        "limit",
+    )
 
 
 class CriteriaChanged(LineError):
@@ -353,7 +448,9 @@ class ReviewOver(LineError):
 
 
 class PersonErased(LineError):
-    message = "The data of this person was erased, so nothing can be attached to the application."
+    message = _(
+        "The data of this person was erased, so nothing can be attached to the application."
+    )
 
 
 class NotReinstatable(LineError):
@@ -365,19 +462,23 @@ class NotContestable(LineError):
 
 
 class AlreadyContested(LineError):
-    message = "You have already asked the company to look at this again. You can ask only once."
+    message = _("You have already asked the company to look at this again. You can ask only once.")
 
 
 class ContestTooLate(LineError):
-    message = "It is too late to ask. You could do so for {days} days after the application ended."
+    message = ngettext_lazy(
+        "It is too late to ask. You could do so for {days} day after the application ended.",
+        "It is too late to ask. You could do so for {days} days after the application ended.",
+        "days",
+    )
 
 
 class ContestNotFound(LineError):
-    message = "There is no such request to look again."
+    message = _("There is no such request to look again.")
 
 
 class ContestAnswered(LineError):
-    message = "This request to look again has already been answered."
+    message = _("This request to look again has already been answered.")
 
 
 class NotDeferrable(LineError):
@@ -409,11 +510,11 @@ class EmailNotRepeatable(LineError):
 
 
 class EmailNotFound(LineError):
-    message = "There is no such email."
+    message = _("There is no such email.")
 
 
 class EmailRepeatedTooSoon(LineError):
-    message = "Emails to this person have just been resent. Wait a minute, then try again."
+    message = _("Emails to this person have just been resent. Wait a minute, then try again.")
 
     @property
     def wait(self) -> float:
@@ -422,33 +523,42 @@ class EmailRepeatedTooSoon(LineError):
 
 
 class IllegalJobMove(LineError):
-    message = "A job that is {status} does not allow this change ({verb})."
+    message = _("A job that is {status} does not allow this change ({verb}).")
 
 
 class AcknowledgmentExpired(LineError):
-    message = "The deadline to acknowledge this seat has passed."
+    message = _("The deadline to acknowledge this seat has passed.")
 
 
 class NotASandbox(LineError):
-    message = "Only a sandbox has a clock that moves, and can be reset. Use one of its own keys."
+    message = _("Only a sandbox has a clock that moves, and can be reset. Use one of its own keys.")
 
 
 class ClockMoving(LineError):
-    message = (
+    message = _(
         "The clock of this sandbox is still moving: deadlines before its time are being settled."
         " Try again in a moment."
     )
 
 
 class ClockAtItsEnd(LineError):
-    message = (
-        "The clock of a sandbox can be at most {limit_days} days ahead. It is {days} days ahead"
-        " now."
+    message = ngettext_lazy(
+        "The clock of a sandbox can be at most {limit_days:,} day ahead.",
+        "The clock of a sandbox can be at most {limit_days:,} days ahead.",
+        "limit_days",
     )
+    now = ngettext_lazy("It is {days:,} day ahead now.", "It is {days:,} days ahead now.", "days")
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} {self.now.format(days=Number(self.facts['days']))}"
 
 
 class TooManyAdvances(LineError):
-    message = "You have already moved this clock {limit} times, which is the limit."
+    message = ngettext_lazy(
+        "You have already moved this clock {limit:,} time, which is the limit.",
+        "You have already moved this clock {limit:,} times, which is the limit.",
+        "limit",
+    )
 
 
 class SandboxFull(LineError):
@@ -456,38 +566,42 @@ class SandboxFull(LineError):
 
 
 class StaleVersion(LineError):
-    message = "The job has changed since you read it. Read it again."
+    message = _("The job has changed since you read it. Read it again.")
 
 
 class NoSuchMoment(LineError):
-    message = "The job did not exist at that time or seq."
+    message = _("The job did not exist at that time or seq.")
 
 
 class FutureMoment(LineError):
-    message = "That time is in the future."
+    message = _("That time is in the future.")
 
 
 class UnknownPlace(LineError):
-    message = "The feed has no such place."
+    message = _("The feed has no such place.")
 
 
 class ReceiptNotReady(LineError):
-    message = (
+    message = _(
         "This line has a long history. {done:,} of {events:,} events are read for the receipt."
         " Ask for it again to continue."
     )
 
 
 class LogReadersBusy(LineError):
-    message = "Another long log of your company is being read. Try again when that has finished."
+    message = _("Another long log of your company is being read. Try again when that has finished.")
 
 
 class VerifierBusy(LineError):
-    message = "Other logs are being verified. Try again in a moment."
+    message = _("Other logs are being verified. Try again in a moment.")
 
 
 class LogArchived(LineError):
-    message = (
+    message = _(
         "The log of this job was moved to the archive on {on}. Whoever runs the site can put it "
         "back."
     )
+
+    def __str__(self) -> str:
+        # Translators: a date as Django writes it: 5 March 2026.
+        return self.message.format(on=date_format(self.facts["on"], pgettext("date", "j F Y")))

@@ -9,7 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
@@ -97,8 +99,12 @@ def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> App
         return application
     number = last.number + 1 if last else 1
     if number > MOST_CHANGES:
-        why = _("You have already changed your answers {limit} times, which is the limit.")
-        raise AnswersNotChangeable(why=why.format(limit=MOST_CHANGES))
+        why = ngettext_lazy(
+            "You have already changed your answers {limit} time, which is the limit.",
+            "You have already changed your answers {limit} times, which is the limit.",
+            "limit",
+        )
+        raise AnswersNotChangeable(why=why, limit=MOST_CHANGES)
     with transaction.atomic():
         attach_files(job.id, application_id, filled)
     row = prepare(job.id, application_id, filled, number=number)
@@ -170,16 +176,23 @@ def ask(
 
 
 def _refuse_asking(earlier: list[FurtherQuestion], answer_by: datetime, now: datetime) -> None:
-    why = ""
+    why: Promise | None = None
     if any(each.is_open for each in earlier):
         why = _("A question to this person is still open. Wait for the answer, or withdraw it.")
     elif len(earlier) >= MOST_FURTHER:
-        why = _("You have asked this person {limit} questions, which is the limit.")
-        why = why.format(limit=MOST_FURTHER)
+        why = ngettext_lazy(
+            "You have asked this person {limit} question, which is the limit.",
+            "You have asked this person {limit} questions, which is the limit.",
+            "limit",
+        )
     elif not now < answer_by <= now + ANSWER_WITHIN:
-        why = _("Choose a time in the next {days} days.").format(days=ANSWER_WITHIN.days)
+        why = ngettext_lazy(
+            "Choose a time in the next {days} day.",
+            "Choose a time in the next {days} days.",
+            "days",
+        )
     if why:
-        raise QuestionNotAskable(why=why)
+        raise QuestionNotAskable(why=why, limit=MOST_FURTHER, days=ANSWER_WITHIN.days)
 
 
 @line_transaction

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from jobs import activity
 from jobs.models import Job, JobPosting, JobStatus
@@ -129,7 +130,7 @@ def edit(
     if the job is closed.
     """
     if job.status == JobStatus.CLOSED:
-        raise IllegalJobMove(status=job.status, verb="change its questions")
+        raise IllegalJobMove(status=job.status, verb=_("change its questions"))
     if not JobPosting.objects.filter(job_id=job.id).exists():
         raise JobNotFound
     before = read_draft(job)
@@ -198,7 +199,7 @@ def publish(*, job_id: UUID, questions: Sequence[Question] | None = None, actor:
     if not JobPosting.objects.filter(job_id=job_id).exists():
         raise JobNotFound
     if job.status is JobStatus.CLOSED:
-        raise IllegalJobMove(status=job.status.value, verb="change its questions")
+        raise IllegalJobMove(status=job.status.value, verb=_("change its questions"))
     if questions is None:
         stored = FormDraft.objects.filter(job_id=job_id).values_list("questions", flat=True).first()
         if stored is None:
@@ -229,7 +230,11 @@ def write_version(job_id: UUID, questions: Sequence[Question], actor: Actor) -> 
     versions = FormVersion.objects.filter(job_id=job_id).order_by("-number")
     number = (versions.values_list("number", flat=True).first() or 0) + 1
     if number > MOST_VERSIONS:
-        why = f"A job can have {MOST_VERSIONS} versions of its form. Create another job like it."
+        why = ngettext(
+            "A job can have {limit} version of its form. Create another job like it.",
+            "A job can have {limit} versions of its form. Create another job like it.",
+            MOST_VERSIONS,
+        ).format(limit=MOST_VERSIONS)
         raise QuestionRefused({"questions": why})
     FormVersion.objects.create(
         job_id=job_id,

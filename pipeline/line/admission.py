@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
@@ -240,8 +241,12 @@ def move_to_front(
     and nobody becomes eligible by this, so no free seat is offered.
     """
     if job.exception_count >= MOST_EXCEPTIONS:
-        why = _("This job has had %(most)d exceptions, which is the limit.")
-        raise NotMovable(why=why % {"most": MOST_EXCEPTIONS})
+        why = ngettext_lazy(
+            "This job has had {most} exception, which is the limit.",
+            "This job has had {most} exceptions, which is the limit.",
+            "most",
+        )
+        raise NotMovable(why=why, most=MOST_EXCEPTIONS)
     if job.awaits_draw:
         raise NotMovable(why=_("The order has not been drawn yet, so nobody has a place."))
     front = job.source.front(job, application)

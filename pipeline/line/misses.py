@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from django.utils.translation import gettext_lazy as _
+
 from applicants.models import ERASED
 from pipeline.domain.errors import AlreadyApplied, NotReinstatable
 from pipeline.domain.states import Outcome, Status
@@ -93,14 +95,14 @@ class LastMiss(NamedTuple):
     def refuse_giving_back(self) -> None:
         """Refuse to give the place back. Raises AlreadyApplied, NotReinstatable."""
         if self.seq is None:
-            raise NotReinstatable(why="This application has missed no deadline.")
+            raise NotReinstatable(why=_("This application has missed no deadline."))
         if self.is_erased:
-            raise NotReinstatable(why="The data of this person was erased.")
+            raise NotReinstatable(why=_("The data of this person was erased."))
         if self.is_live_elsewhere:
             raise AlreadyApplied
         if self.has_applied_again:
             raise NotReinstatable(
-                why="The person has applied to this job again since. That application counts."
+                why=_("The person has applied to this job again since. That application counts.")
             )
 
 

@@ -11,6 +11,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from jobs.models import JobStatus
 from pipeline.domain import draw
 from pipeline.domain.errors import DatesRefused, IllegalJobMove
@@ -288,7 +290,7 @@ def change_job_status(
         at = effective_at or job.now
         draw.check_time(job.draw_at, at)
         if job.closes_at and job.closes_at <= at:
-            raise DatesRefused(why="The closing date has passed. Change it first.")
+            raise DatesRefused(why=_("The closing date has passed. Change it first."))
         job.opened_at = job.now
         for date in filter(None, (job.draw_at, job.closes_at, job.reserved_until)):
             job.note_due(date)

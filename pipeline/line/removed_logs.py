@@ -25,7 +25,7 @@ def refuse(job_id: UUID) -> None:
     """
     found = RemovedLog.objects.filter(job_id=job_id).values_list("removed_at", flat=True).first()
     if found:
-        raise LogArchived(on=f"{found:%-d %B %Y}")
+        raise LogArchived(on=found)
 
 
 def refuse_known(job: Job) -> None:

@@ -16,6 +16,8 @@ from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from django.utils.translation import ngettext_lazy
+
 from jobs.models import MAX_CAPACITY, JobStatus
 from pipeline.domain import draw
 from pipeline.domain.draw import ALGORITHM, drawn_order
@@ -228,9 +230,10 @@ def draw_if_due(job: LockedJob) -> int | None:
 SLICE = 5_000
 # The most instants that one transaction settles in a sandbox, and the most events of a job there.
 MOST_INSTANTS, MOST_SANDBOX_EVENTS = 100, 20_000
-SANDBOX_JOB_FULL = (
-    f"The log of a job in a sandbox holds at most {MOST_SANDBOX_EVENTS:,} events. Create another"
-    " job to go on."
+SANDBOX_JOB_FULL = ngettext_lazy(
+    "The log of a job in a sandbox holds at most {limit:,} event. Create another job to go on.",
+    "The log of a job in a sandbox holds at most {limit:,} events. Create another job to go on.",
+    "limit",
 )
 
 
@@ -292,7 +295,7 @@ def _leave_rest(job: LockedJob) -> None:
     if job.seq >= MOST_SANDBOX_EVENTS:
         job.next_due_at, job.is_full = None, True
         write(job)
-        raise SandboxFull(why=SANDBOX_JOB_FULL)
+        raise SandboxFull(why=SANDBOX_JOB_FULL, limit=MOST_SANDBOX_EVENTS)
     if job.is_due:
         write(job)  # due again now, behind everything that is due already
         raise ClockMoving

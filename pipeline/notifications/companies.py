@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from applicants import mail
 from applicants.people import stop_reminders
@@ -508,20 +508,31 @@ def repeat_email(
         raise EmailRepeatedTooSoon(wait_seconds=tally.wait_seconds)
     application = Application.objects.select_related("applicant").get(id=application_id)
     if application.applicant.is_erased:
-        raise EmailNotRepeatable(why="The address was erased because the person asked for this.")
+        raise EmailNotRepeatable(
+            why=gettext_lazy("The address was erased because the person asked for this.")
+        )
     if email.state == EmailState.QUEUED:
-        raise EmailNotRepeatable(why="This email is still being sent.")
+        raise EmailNotRepeatable(why=gettext_lazy("This email is still being sent."))
     if email.is_reminder:
-        raise EmailNotRepeatable(why="Reminders are not sent again. Send the offer again.")
+        raise EmailNotRepeatable(
+            why=gettext_lazy("Reminders are not sent again. Send the offer again.")
+        )
     event = Event.objects.filter(job_id=application.job_id, seq=email.seq).first()
     if event is None:
-        raise EmailNotRepeatable(why="The log of this job is in the archive.")
+        raise EmailNotRepeatable(why=gettext_lazy("The log of this job is in the archive."))
     if is_offer_over(application, event):
-        raise EmailNotRepeatable(why="This offer is no longer open.")
+        raise EmailNotRepeatable(why=gettext_lazy("This offer is no longer open."))
     same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)
     number = same.aggregate(last=Max("number"))["last"] + 1
     if number > MOST_REPEATS:
-        raise EmailNotRepeatable(why=f"This email was already sent again {MOST_REPEATS} times.")
+        raise EmailNotRepeatable(
+            why=ngettext_lazy(
+                "This email was already sent again {most} time.",
+                "This email was already sent again {most} times.",
+                "most",
+            ),
+            most=MOST_REPEATS,
+        )
     enqueue(
         EVENT,
         {"application": str(application.id), "seq": email.seq, "number": number},

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
 from jobs.models import JobPosting, JobStatus
 from pipeline.domain.errors import IllegalJobMove, IllegalMove, ReserveRefused
@@ -64,7 +65,7 @@ def reserve_seats(*, job_id: UUID, reserve: Reserve, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job)
     if job.status is JobStatus.CLOSED:
-        raise IllegalJobMove(status=job.status.value, verb="reserve seats")
+        raise IllegalJobMove(status=job.status.value, verb=_("reserve seats"))
     _check(job, reserve)
     seats = reserve.seats
     wanted = (seats, str(reserve.kind or ""), reserve.until) if seats else (0, "", None)
@@ -85,8 +86,12 @@ def _check(job: LockedJob, reserve: Reserve) -> None:
         return
     if reserve.seats > job.capacity:
         raise ReserveRefused(
-            why=_("The job has %(seats)d seats. Reserve at most that many.")
-            % {"seats": job.capacity}
+            why=ngettext_lazy(
+                "The job has {seats} seat. Reserve at most that many.",
+                "The job has {seats} seats. Reserve at most that many.",
+                "seats",
+            ),
+            seats=job.capacity,
         )
     until = reserve.until
     if until and until != job.reserved_until and not job.now < until <= job.now + LONGEST_AHEAD:

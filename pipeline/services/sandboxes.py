@@ -86,11 +86,11 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     if made := earlier.filter(id=advance_id).first():
         return made
     if earlier.count() >= MOST_ADVANCES:
-        raise TooManyAdvances(limit=f"{MOST_ADVANCES:,}")
+        raise TooManyAdvances(limit=MOST_ADVANCES)
     offset = clock.offset_seconds + seconds
     if offset > MOST_DAYS_AHEAD * DAY_SECONDS:
         days = clock.offset_seconds // DAY_SECONDS
-        raise ClockAtItsEnd(limit_days=f"{MOST_DAYS_AHEAD:,}", days=f"{days:,}")
+        raise ClockAtItsEnd(limit_days=MOST_DAYS_AHEAD, days=days)
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)  # no deleted drafts
     ids = own.order_by("id").values_list("id", flat=True)
     jobs = [lock_job(job_id) for job_id in list(ids)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
 from jobs.models import JobStatus
 from jobs.quiet_hours import compute_deadline
@@ -38,6 +39,10 @@ from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import count_extensions
+
+_SOONER = ngettext_lazy(
+    "Choose a time in the next {days} day.", "Choose a time in the next {days} days.", "days"
+)
 
 
 @line_transaction
@@ -121,11 +126,14 @@ def extend_offer(*, application_id: UUID, acknowledge_by: datetime, actor: Actor
     if acknowledge_by < deadline:
         raise NotExtendable(why=_("Choose a time after the deadline. It can only be extended."))
     if acknowledge_by > job.now + EXTEND_WITHIN:
-        within = EXTEND_WITHIN.days
-        raise NotExtendable(why=_("Choose a time in the next %(days)s days.") % {"days": within})
+        raise NotExtendable(why=_SOONER, days=EXTEND_WITHIN.days)
     if count_extensions(application, ActorKind.COMPANY) >= MOST_EXTENSIONS:
-        why = _("You have already extended this offer %(most)s times, which is the limit.")
-        raise NotExtendable(why=why % {"most": MOST_EXTENSIONS})
+        why = ngettext_lazy(
+            "You have already extended this offer {most} time, which is the limit.",
+            "You have already extended this offer {most} times, which is the limit.",
+            "most",
+        )
+        raise NotExtendable(why=why, most=MOST_EXTENSIONS)
     application.acknowledge_by = acknowledge_by
     make_move(job, application, Move.EXTEND, actor=actor)
     write(job, commit=True)
@@ -175,12 +183,17 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
         return application
     if not_before:
         if not_before <= job.now:
-            raise NotDeferrable(why="This time has passed. Choose a later one.")
+            raise NotDeferrable(why=_("This time has passed. Choose a later one."))
         if not_before > job.now + DEFER_WITHIN:
-            raise NotDeferrable(why=f"Choose a time in the next {DEFER_WITHIN.days} days.")
+            raise NotDeferrable(why=_SOONER, days=DEFER_WITHIN.days)
         if _count_wishes(application, EventType.DEFERRED) >= MOST_DEFERRALS:
             raise NotDeferrable(
-                why=f"You have already set a time {MOST_DEFERRALS} times for one application."
+                why=ngettext_lazy(
+                    "You have already set a time {most} time for one application.",
+                    "You have already set a time {most} times for one application.",
+                    "most",
+                ),
+                most=MOST_DEFERRALS,
             )
     application.not_before = not_before
     entry = make_move(job, application, Move.DEFER, actor=actor)
@@ -207,16 +220,21 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
     """
     job, application = _lock_to_wish(application_id, Move.PREACCEPT)
     if accept_until and accept_until <= job.now:
-        raise NotPreacceptable(why="This time has passed. Choose a later one.")
+        raise NotPreacceptable(why=_("This time has passed. Choose a later one."))
     stands = application.accept_until if (application.accept_until or job.now) > job.now else None
     if stands == accept_until:  # one that has ended is taken back already
         return application
     if accept_until:
         if accept_until > job.now + ACCEPT_WITHIN:
-            raise NotPreacceptable(why=f"Choose a time in the next {ACCEPT_WITHIN.days} days.")
+            raise NotPreacceptable(why=_SOONER, days=ACCEPT_WITHIN.days)
         if _count_wishes(application, EventType.PREACCEPTED) >= MOST_PREACCEPTANCES:
             raise NotPreacceptable(
-                why=f"You have already done this {MOST_PREACCEPTANCES} times, which is the limit."
+                why=ngettext_lazy(
+                    "You have already done this {most} time, which is the limit.",
+                    "You have already done this {most} times, which is the limit.",
+                    "most",
+                ),
+                most=MOST_PREACCEPTANCES,
             )
     application.accept_until = accept_until
     make_move(job, application, Move.PREACCEPT, actor=actor)
@@ -227,7 +245,11 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
 # Pass of an open offer: the person keeps the place, and the seat goes to the next in line.
 
 
-NONE_LEFT = "You have passed {used} {turns}, and this job lets people pass {most}."
+NONE_LEFT = ngettext_lazy(
+    "You have passed {used} turn, and this job lets people pass {most}.",
+    "You have passed {used} turns, and this job lets people pass {most}.",
+    "used",
+)
 
 
 @line_transaction
@@ -261,11 +283,10 @@ def pass_offer(*, application_id: UUID, actor: Actor) -> Application:
 def refuse_pass_beyond_limit(application: Application, most: int) -> None:
     """Refuse a pass if the person has used all that the job allows. Raises NotPassable."""
     if not most:
-        raise NotPassable(why="This job does not let people pass a turn.")
+        raise NotPassable(why=_("This job does not let people pass a turn."))
     used = application.passes_used
     if used >= most:
-        turns = "turn" if used == 1 else "turns"
-        raise NotPassable(why=NONE_LEFT.format(used=used, turns=turns, most=most))
+        raise NotPassable(why=NONE_LEFT, used=used, most=most)
 
 
 # Pass of the next turn: a person in line asks to be passed over once, and keeps the place.
@@ -290,7 +311,12 @@ def pass_next(*, application_id: UUID, wanted: bool, actor: Actor) -> Applicatio
     if wanted:
         refuse_pass_beyond_limit(application, job.policy.max_passes)
         if _count_wishes(application, EventType.PASS_ASKED) >= MOST_ASKED:
-            raise NotPassable(why=f"You have already asked {MOST_ASKED} times, which is the limit.")
+            why = ngettext_lazy(
+                "You have already asked {most} time, which is the limit.",
+                "You have already asked {most} times, which is the limit.",
+                "most",
+            )
+            raise NotPassable(why=why, most=MOST_ASKED)
     application.pass_next = wanted
     make_move(job, application, Move.ASK_PASS, actor=actor)
     write(job, commit=True)
