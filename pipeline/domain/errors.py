@@ -6,16 +6,20 @@ Their HTTP form is in `pipeline.api.problem_types`.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.utils.formats import date_format, number_format
-from django.utils.functional import Promise
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy, pgettext
 
+from pipeline.domain.amounts import Amount
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 # What cannot be done to an application, by the move. Translators: {status} is a code, like
 # WAITLIST.
-_CANNOT: dict[str, Promise] = {
+_CANNOT: dict[str, _StrPromise] = {
     "SEAT": _("An application that is {status} cannot be seated."),
     "OFFER": _("An application that is {status} cannot be offered."),
     "QUEUE": _("An application that is {status} cannot be queued."),
@@ -47,15 +51,6 @@ _CANNOT: dict[str, Promise] = {
 }
 
 
-class Number(int):
-    """Number whose thousands are grouped as the reader's language does: {limit:,}."""
-
-    def __format__(self, spec: str) -> str:
-        if spec == ",":
-            return number_format(int(self), force_grouping=True)
-        return super().__format__(spec)
-
-
 class LineError(Exception):
     """Refusal by the rules of the line. `facts` holds its data by name.
 
@@ -63,7 +58,7 @@ class LineError(Exception):
     has none; a lazy one has places for the other facts.
     """
 
-    message: str | Promise = _("The line refuses this.")
+    message: str | _StrPromise = _("The line refuses this.")
 
     def __init__(self, **facts: Any) -> None:
         super().__init__()
@@ -71,7 +66,7 @@ class LineError(Exception):
 
     def __str__(self) -> str:
         shown = {
-            name: Number(value) if type(value) is int else value
+            name: Amount(value) if type(value) is int else value
             for name, value in self.facts.items()
         }
         text = self.facts.get("why", self.message)
@@ -216,18 +211,15 @@ class LastPosition(LineError):
 
 class PositionsFilled(LineError):
     message = _(
-        "All positions of this job are filled ({positions:,}). Raise the number of positions to"
+        "All positions of this job are filled ({positions}). Raise the number of positions to"
         " hire more people."
     )
 
 
 class PositionsBelowHired(LineError):
-    message = ngettext_lazy(
-        "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
-        " {hired:,} or more.",
-        "This job has hired {hired:,} already, so it cannot have {positions:,} to fill. Enter"
-        " {hired:,} or more.",
-        "hired",
+    message = _(
+        "This job has hired {hired} already, so it cannot have {positions} to fill. Enter {hired}"
+        " or more."
     )
 
 
@@ -342,9 +334,9 @@ class FurtherQuestionNotFound(LineError):
 
 class DrawFull(LineError):
     message = ngettext_lazy(
-        "{limit:,} person already takes part in the draw by lot, and it takes no more. Apply after"
+        "{limit} person already takes part in the draw by lot, and it takes no more. Apply after"
         " the draw.",
-        "{limit:,} people already take part in the draw by lot, and it takes no more. Apply after"
+        "{limit} people already take part in the draw by lot, and it takes no more. Apply after"
         " the draw.",
         "limit",
     )
@@ -394,7 +386,7 @@ class ImportUndoTooLate(LineError):
     message = _("This import can no longer be undone: it is still running, or ended too long ago.")
 
 
-_TOO_MANY: dict[str, Promise] = {
+_TOO_MANY: dict[str, _StrPromise] = {
     "notes": ngettext_lazy(
         "An application can have {limit} note. Remove one first.",
         "An application can have {limit} notes. Remove one first.",
@@ -543,20 +535,20 @@ class ClockMoving(LineError):
 
 class ClockAtItsEnd(LineError):
     message = ngettext_lazy(
-        "The clock of a sandbox can be at most {limit_days:,} day ahead.",
-        "The clock of a sandbox can be at most {limit_days:,} days ahead.",
+        "The clock of a sandbox can be at most {limit_days} day ahead.",
+        "The clock of a sandbox can be at most {limit_days} days ahead.",
         "limit_days",
     )
-    now = ngettext_lazy("It is {days:,} day ahead now.", "It is {days:,} days ahead now.", "days")
+    now = ngettext_lazy("It is {days} day ahead now.", "It is {days} days ahead now.", "days")
 
     def __str__(self) -> str:
-        return f"{super().__str__()} {self.now.format(days=Number(self.facts['days']))}"
+        return f"{super().__str__()} {self.now.format(days=Amount(self.facts['days']))}"
 
 
 class TooManyAdvances(LineError):
     message = ngettext_lazy(
-        "You have already moved this clock {limit:,} time, which is the limit.",
-        "You have already moved this clock {limit:,} times, which is the limit.",
+        "You have already moved this clock {limit} time, which is the limit.",
+        "You have already moved this clock {limit} times, which is the limit.",
         "limit",
     )
 
@@ -583,7 +575,7 @@ class UnknownPlace(LineError):
 
 class ReceiptNotReady(LineError):
     message = _(
-        "This line has a long history. {done:,} of {events:,} events are read for the receipt."
+        "This line has a long history. {done} of {events} events are read for the receipt."
         " Ask for it again to continue."
     )
 

@@ -5,11 +5,11 @@ Declared like the others in `pipeline.domain.verbs`, which has all of them toget
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext_lazy as _
 
 from pipeline.domain import errors
 from pipeline.domain.contests import ContestAnswer
-from pipeline.domain.events import EventWords, LoggedEvent, Verb
+from pipeline.domain.events import EventWords, LoggedEvent, Told, Verb
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import QUESTION_ID, EventType, Move, Status
 
@@ -21,9 +21,12 @@ CHANGED = (errors.IllegalMove, errors.ClockMoving, errors.SandboxFull)
 OF_NOTES: dict[EventType, LoggedEvent] = {
     EventType.CONTESTED: LoggedEvent(
         words=EventWords(
-            "wait", "asked to look again", "Asked you to look again", "You asked to look again"
+            "wait",
+            _("{name} asked to look again"),
+            _("Asked you to look again"),
+            _("You asked to look again"),
         ),
-        filtered="Asked to look again",
+        filtered=_("Asked to look again"),
         webhook="A person asked the company to look again at how the application ended",
         verbs=(
             Verb(
@@ -41,15 +44,24 @@ OF_NOTES: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            None: (
-                "{They} asked the company to look again at how the application ended. The company "
-                "must answer by {answer_by}."
-            )
+            None: Told(
+                _(
+                    "You asked the company to look again at how the application ended. The "
+                    "company must answer by {answer_by}."
+                ),
+                _(
+                    "The applicant asked the company to look again at how the application "
+                    "ended. The company must answer by {answer_by}."
+                ),
+            ),
         },
     ),
     EventType.CONTEST_ANSWERED: LoggedEvent(
         words=EventWords(
-            "plain", "was answered: look again", "Answered: look again", "The company looked again"
+            "plain",
+            _("{name} was answered: look again"),
+            _("Answered: look again"),
+            _("The company looked again"),
         ),
         webhook="The company answered the request, or the person was erased",
         verbs=(
@@ -68,36 +80,54 @@ OF_NOTES: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            ContestAnswer.UPHELD: (
-                "The company looked again at {their} application, which stays ended. Its reason: "
-                "{why_answered}."
+            ContestAnswer.UPHELD: Told(
+                _(
+                    "The company looked again at your application, which stays ended. Its "
+                    "reason: {why_answered}."
+                ),
+                _(
+                    "The company looked again at the applicant’s application, which stays "
+                    "ended. Its reason: {why_answered}."
+                ),
             ),
-            ContestAnswer.CHANGED: (
-                "The company looked again and gave {they} {their} place back. Its reason: "
-                "{why_answered}."
+            ContestAnswer.CHANGED: Told(
+                _(
+                    "The company looked again and gave you your place back. Its reason: "
+                    "{why_answered}."
+                ),
+                _(
+                    "The company looked again and gave the applicant the applicant’s place "
+                    "back. Its reason: {why_answered}."
+                ),
             ),
-            ContestAnswer.DROPPED: (
-                "The request to look again ended without an answer, because {their} data was "
-                "erased."
+            ContestAnswer.DROPPED: Told(
+                _(
+                    "The request to look again ended without an answer, because your data "
+                    "was erased."
+                ),
+                _(
+                    "The request to look again ended without an answer, because the "
+                    "applicant’s data was erased."
+                ),
             ),
         },
     ),
     EventType.ANSWERS_CHANGED: LoggedEvent(
         words=EventWords(
             "plain",
-            _("changed the answers"),
+            _("{name} changed the answers"),
             _("Changed the answers"),
             _("Answers changed"),
         ),
         other_words={
             QUESTION_ID: EventWords(
                 "plain",
-                _("answered a further question"),
+                _("{name} answered a further question"),
                 _("Answered your question"),
                 _("You answered a question"),
             )
         },
-        filtered="Answers changed",
+        filtered=_("Answers changed"),
         webhook="A person changed their answers, or answered a further question",
         verbs=(
             Verb(
@@ -117,17 +147,26 @@ OF_NOTES: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            QUESTION_ID: _("{They} answered the further question of the company."),
-            None: _(
-                "{They} changed {own} answers to the company’s questions. The place in line stays "
-                "the same."
+            QUESTION_ID: Told(
+                _("You answered the further question of the company."),
+                _("The applicant answered the further question of the company."),
+            ),
+            None: Told(
+                _(
+                    "You changed your answers to the company’s questions. The place in line "
+                    "stays the same."
+                ),
+                _(
+                    "The applicant changed their answers to the company’s questions. The "
+                    "place in line stays the same."
+                ),
             ),
         },
     ),
     EventType.GROUP_NOTED: LoggedEvent(
         words=EventWords(
             "plain",
-            _("had a statement about the reserved seats decided"),
+            _("{name} had a statement about the reserved seats decided"),
             _("Statement about the reserved seats decided"),
             _("Your statement about the reserved seats was decided"),
         ),
@@ -137,16 +176,22 @@ OF_NOTES: dict[EventType, LoggedEvent] = {
             Verb(Move.NOTE_GROUP, {_WAIT: _WAIT}, Action.DECIDE, (errors.ReserveRefused, *CHANGED)),
         ),
         sentences={
-            None: _(
-                "It was decided whether {they} can take a reserved seat. The log holds only a "
-                "sealed note of the decision."
-            )
+            None: Told(
+                _(
+                    "It was decided whether you can take a reserved seat. The log holds only "
+                    "a sealed note of the decision."
+                ),
+                _(
+                    "It was decided whether the applicant can take a reserved seat. The log "
+                    "holds only a sealed note of the decision."
+                ),
+            ),
         },
     ),
     EventType.QUESTION_ASKED: LoggedEvent(
         words=EventWords(
             "wait",
-            _("was asked one more question"),
+            _("{name} was asked one more question"),
             _("Asked one more question"),
             _("A further question"),
         ),
@@ -161,7 +206,13 @@ OF_NOTES: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            None: _("The company asked {they} one more question, to be answered by {answer_by}.")
+            None: Told(
+                _("The company asked you one more question, to be answered by {answer_by}."),
+                _(
+                    "The company asked the applicant one more question, to be answered by "
+                    "{answer_by}."
+                ),
+            ),
         },
     ),
 }

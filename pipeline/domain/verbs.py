@@ -8,10 +8,23 @@ log (`pipeline.audit`) takes the names and the table of moves, and no rule.
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy, pgettext_lazy
 
 from pipeline.domain import errors
-from pipeline.domain.events import JOB_EVENTS, EventWords, LoggedEvent, Verb
+from pipeline.domain.endings import OF_ENDINGS
+from pipeline.domain.events import (
+    COOLDOWN,
+    JOB_EVENTS,
+    LOSS,
+    OFFERED,
+    QUIET,
+    EventWords,
+    LoggedEvent,
+    Told,
+    Verb,
+    put_forward,
+)
 from pipeline.domain.notes import CHANGED, OF_NOTES
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import (
@@ -26,13 +39,13 @@ from pipeline.domain.states import (
     Outcome,
     Status,
 )
+from pipeline.domain.wishes import OF_WISHES
 
 _WAIT, _PENDING = Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT
 _ACTIVE, _ENDED = Status.ACTIVE, Status.INACTIVE
 
-# What differs in some events: a place given back although no deadline was missed, a wish that is
-# not one any more.
-AFTER_REMOVAL, TAKEN_BACK = "removal", "taken back"
+# What differs in some events: a place given back although no deadline was missed.
+AFTER_REMOVAL = "removal"
 _JOINING = (
     errors.AlreadyApplied,
     errors.AlreadyDecided,
@@ -46,12 +59,14 @@ _JOINING = (
     errors.ClockMoving,
     errors.SandboxFull,
 )
-# What is said of every offer.
-_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"
-
 OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
     EventType.APPLIED: LoggedEvent(
-        words=EventWords("wait", "applied", "Applied", "Applied"),
+        words=EventWords(
+            "wait",
+            _("{name} applied"),
+            pgettext_lazy("event", "Applied"),
+            pgettext_lazy("event", "Applied"),
+        ),
         webhook="A person applied, or the company submitted them",
         verbs=(
             Verb(Move.SEAT, {None: _ACTIVE}, Action.APPLY, _JOINING),
@@ -59,64 +74,160 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(Move.QUEUE, {None: _WAIT}, Action.APPLY, _JOINING),
         ),
         sentences={
-            UNVERIFIED: (
-                "An application was made with {their} email address. It keeps its place in line, "
-                "but gets no seat until the address is verified. Otherwise it ends at {verify_by}."
+            UNVERIFIED: Told(
+                _(
+                    "An application was made with your email address. It keeps its place in "
+                    "line, but gets no seat until the address is verified. Otherwise it ends "
+                    "at {verify_by}."
+                ),
+                _(
+                    "An application was made with the applicant’s email address. It keeps "
+                    "its place in line, but gets no seat until the address is verified. "
+                    "Otherwise it ends at {verify_by}."
+                ),
             ),
-            Status.ACTIVE: "{applied}. A seat was free, so {they} got it at once.",
-            Status.PENDING_ACKNOWLEDGMENT: (
-                "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
+            put_forward(Status.ACTIVE): Told(
+                _("You were put forward by the company. A seat was free, so you got it at once."),
+                _(
+                    "The applicant was put forward by the company. A seat was free, so the "
+                    "applicant got it at once."
+                ),
             ),
-            DRAW_AT: (
-                "{applied} before the draw. The order of the line is drawn by lot, and then the "
-                "first in line are offered the seats."
+            Status.ACTIVE: Told(
+                _("You applied. A seat was free, so you got it at once."),
+                _("The applicant applied. A seat was free, so the applicant got it at once."),
             ),
-            Status.WAITLIST: (
-                "{applied} and joined the line. {They} will be offered a seat after everyone "
-                "ahead has had a turn.{cooldown}"
+            put_forward(Status.PENDING_ACKNOWLEDGMENT): Told(
+                _("You were put forward by the company. A seat was free, so you were offered it."),
+                _(
+                    "The applicant was put forward by the company. A seat was free, so the "
+                    "applicant was offered it."
+                ),
+                then=(*OFFERED,),
+            ),
+            Status.PENDING_ACKNOWLEDGMENT: Told(
+                _("You applied. A seat was free, so you were offered it."),
+                _("The applicant applied. A seat was free, so the applicant was offered it."),
+                then=(*OFFERED,),
+            ),
+            put_forward(DRAW_AT): Told(
+                _(
+                    "You were put forward by the company before the draw. The order of the "
+                    "line is drawn by lot, and then the first in line are offered the seats."
+                ),
+                _(
+                    "The applicant was put forward by the company before the draw. The order "
+                    "of the line is drawn by lot, and then the first in line are offered the "
+                    "seats."
+                ),
+            ),
+            DRAW_AT: Told(
+                _(
+                    "You applied before the draw. The order of the line is drawn by lot, and "
+                    "then the first in line are offered the seats."
+                ),
+                _(
+                    "The applicant applied before the draw. The order of the line is drawn "
+                    "by lot, and then the first in line are offered the seats."
+                ),
+            ),
+            put_forward(Status.WAITLIST): Told(
+                _(
+                    "You were put forward by the company and joined the line. You will be "
+                    "offered a seat after everyone ahead has had a turn."
+                ),
+                _(
+                    "The applicant was put forward by the company and joined the line. The "
+                    "applicant will be offered a seat after everyone ahead has had a turn."
+                ),
+                then=(*COOLDOWN,),
+            ),
+            Status.WAITLIST: Told(
+                _(
+                    "You applied and joined the line. You will be offered a seat after "
+                    "everyone ahead has had a turn."
+                ),
+                _(
+                    "The applicant applied and joined the line. The applicant will be "
+                    "offered a seat after everyone ahead has had a turn."
+                ),
+                then=(*COOLDOWN,),
             ),
         },
     ),
     EventType.VERIFIED: LoggedEvent(
         words=EventWords(
-            "wait", "verified the email address", "Verified the address", "Email address verified"
+            "wait",
+            _("{name} verified the email address"),
+            _("Verified the address"),
+            _("Email address verified"),
         ),
         webhook="A person proved their address",
         verbs=(Verb(Move.VERIFY, {_WAIT: _WAIT}, Action.TAKE_OVER, (errors.IllegalMove,)),),
         sentences={
-            None: (
-                "{They} verified the email address and can now be offered a seat. {Their} place "
-                "in line stays the same."
-            )
+            None: Told(
+                _(
+                    "You verified the email address and can now be offered a seat. Your "
+                    "place in line stays the same."
+                ),
+                _(
+                    "The applicant verified the email address and can now be offered a seat. "
+                    "The applicant’s place in line stays the same."
+                ),
+            ),
         },
     ),
     EventType.PROMOTED: LoggedEvent(
         words=EventWords(
-            "warn", "was promoted", "Promoted: a seat was offered", "A seat was offered"
+            "warn",
+            _("{name} was offered a seat"),
+            _("Promoted: a seat was offered"),
+            _("A seat was offered"),
         ),
-        filtered="Promoted",
+        filtered=pgettext_lazy("event", "Promoted"),
         webhook="A person was offered a seat",
         verbs=(Verb(Move.PROMOTE, {_WAIT: _PENDING}),),
         sentences={
-            None: (
-                "A seat opened and it was {their} turn, so it was offered to {they}." + _DEADLINE
+            None: Told(
+                _("A seat opened and it was your turn, so it was offered to you."),
+                _(
+                    "A seat opened and it was the applicant’s turn, so it was offered to the "
+                    "applicant."
+                ),
+                then=(*OFFERED,),
             ),
-            EventType.PASSED: (
-                "The person ahead passed their turn, so the seat was offered to {they}." + _DEADLINE
+            EventType.PASSED: Told(
+                _("The person ahead passed their turn, so the seat was offered to you."),
+                _("The person ahead passed their turn, so the seat was offered to the applicant."),
+                then=(*OFFERED,),
             ),
-            EventType.VERIFIED: "A seat was free, so it was offered to {they}." + _DEADLINE,
-            PLANNED_SEATS: (
-                "A planned seat opened and it was {their} turn, so it was offered to {they}."
-                + _DEADLINE
+            EventType.VERIFIED: Told(
+                _("A seat was free, so it was offered to you."),
+                _("A seat was free, so it was offered to the applicant."),
+                then=(*OFFERED,),
             ),
-            ACCEPTED_UNTIL: (
-                "A seat was free and it was {their} turn. {They} had accepted it in advance."
+            PLANNED_SEATS: Told(
+                _("A planned seat opened and it was your turn, so it was offered to you."),
+                _(
+                    "A planned seat opened and it was the applicant’s turn, so it was "
+                    "offered to the applicant."
+                ),
+                then=(*OFFERED,),
+            ),
+            ACCEPTED_UNTIL: Told(
+                _("A seat was free and it was your turn. You had accepted it in advance."),
+                _(
+                    "A seat was free and it was the applicant’s turn. The applicant had "
+                    "accepted it in advance."
+                ),
             ),
         },
     ),
     EventType.ACKNOWLEDGED: LoggedEvent(
-        words=EventWords("good", "confirmed the seat", "Confirmed the seat", "Seat confirmed"),
-        filtered="Confirmed",
+        words=EventWords(
+            "good", _("{name} confirmed the seat"), _("Confirmed the seat"), _("Seat confirmed")
+        ),
+        filtered=pgettext_lazy("event", "Confirmed"),
         webhook="A person confirmed the seat",
         verbs=(
             Verb(
@@ -127,22 +238,41 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            ACCEPTED_UNTIL: (
-                "{They} had said yes in advance until {accepted_until}. So the seat was confirmed "
-                "at once. It is {their} seat until the company decides."
+            ACCEPTED_UNTIL: Told(
+                _(
+                    "You had said yes in advance until {accepted_until}. So the seat was "
+                    "confirmed at once. It is your seat until the company decides."
+                ),
+                _(
+                    "The applicant had said yes in advance until {accepted_until}. So the "
+                    "seat was confirmed at once. It is the applicant’s seat until the "
+                    "company decides."
+                ),
             ),
-            None: (
-                "{They} confirmed the seat in time. It is {their} seat until the company decides."
+            None: Told(
+                _("You confirmed the seat in time. It is your seat until the company decides."),
+                _(
+                    "The applicant confirmed the seat in time. It is the applicant’s seat "
+                    "until the company decides."
+                ),
             ),
-            VIA_KEY: (
-                "{They} confirmed the seat in time, on the company’s own site. It is {their} seat "
-                "until the company decides."
+            VIA_KEY: Told(
+                _(
+                    "You confirmed the seat in time, on the company’s own site. It is your "
+                    "seat until the company decides."
+                ),
+                _(
+                    "The applicant confirmed the seat in time, on the company’s own site. It "
+                    "is the applicant’s seat until the company decides."
+                ),
             ),
         },
     ),
     EventType.DEADLINE_EXTENDED: LoggedEvent(
-        words=EventWords("warn", "was given more time", "Got more time", "More time"),
-        filtered="Deadline extended",
+        words=EventWords(
+            "warn", _("{name} was given more time"), _("Got more time"), _("More time")
+        ),
+        filtered=_("Deadline extended"),
         webhook="A person got more time to confirm",
         verbs=(
             Verb(  # the system makes it, too: once an offer, to give time back
@@ -153,59 +283,95 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            ActorKind.COMPANY: (
-                "The company gave {they} more time: the seat can be confirmed until {deadline}."
+            ActorKind.COMPANY: Told(
+                _("The company gave you more time: the seat can be confirmed until {deadline}."),
+                _(
+                    "The company gave the applicant more time: the seat can be confirmed "
+                    "until {deadline}."
+                ),
             ),
-            None: (
-                "{They} lost time to confirm the seat through no fault of {own} own. The deadline "
-                "was extended to {deadline}.{quiet}"
+            None: Told(
+                _(
+                    "You lost time to confirm the seat through no fault of your own. The "
+                    "deadline was extended to {deadline}."
+                ),
+                _(
+                    "The applicant lost time to confirm the seat through no fault of their "
+                    "own. The deadline was extended to {deadline}."
+                ),
+                then=(QUIET,),
             ),
         },
     ),
     EventType.DECAYED: LoggedEvent(
-        words=EventWords("bad", "missed the deadline", "Missed the deadline", "Deadline missed"),
+        words=EventWords(
+            "bad", _("{name} missed the deadline"), _("Missed the deadline"), _("Deadline missed")
+        ),
         webhook="A person missed the deadline and is back in line",
         verbs=(Verb(Move.DECAY, {_PENDING: _WAIT}),),
         sentences={
-            None: "{They} missed the deadline of {missed} and lost the seat. {loss}.{cooldown}"
+            None: Told(
+                _("You missed the deadline of {missed} and lost the seat."),
+                _("The applicant missed the deadline of {missed} and lost the seat."),
+                then=(
+                    *LOSS,
+                    *COOLDOWN,
+                ),
+            ),
         },
     ),
     EventType.LAPSED: LoggedEvent(
         words=EventWords(
             "bad",
-            "missed too many deadlines",
-            "Missed too many deadlines",
-            "Ended: too many deadlines missed",
+            _("{name} missed too many deadlines"),
+            _("Missed too many deadlines"),
+            _("Ended: too many deadlines missed"),
         ),
         other_words={
             UNVERIFIED: EventWords(
                 "plain",
-                "was not verified in time",
-                "Ended: the address was not verified",
-                "Ended: the address was not verified",
+                _("{name} was not verified in time"),
+                _("Ended: the address was not verified"),
+                _("Ended: the address was not verified"),
             )
         },
-        filtered="Lapsed",
+        filtered=pgettext_lazy("event", "Lapsed"),
         webhook="A person missed the last deadline, or never proved the address",
         verbs=(
             Verb(Move.EXPIRE, {_WAIT: _ENDED}, outcome=Outcome.LAPSED),
             Verb(Move.LAPSE, {_PENDING: _ENDED}, outcome=Outcome.LAPSED),
         ),
         sentences={
-            UNVERIFIED: (
-                "Nobody verified the email address by {missed}, so the application ended. This "
-                "does not count as a miss if {they} apply again."
+            UNVERIFIED: Told(
+                _(
+                    "Nobody verified the email address by {missed}, so the application "
+                    "ended. This does not count as a miss if you apply again."
+                ),
+                _(
+                    "Nobody verified the email address by {missed}, so the application "
+                    "ended. This does not count as a miss if the applicant applies again."
+                ),
             ),
-            Outcome.LAPSED: (
-                "{They} missed the deadline of {missed}. That is one miss more than this job "
-                "allows, so the application ended. {They} can apply again, but the misses still "
-                "count."
+            Outcome.LAPSED: Told(
+                _(
+                    "You missed the deadline of {missed}. That is one miss more than this "
+                    "job allows, so the application ended. You can apply again, but the "
+                    "misses still count."
+                ),
+                _(
+                    "The applicant missed the deadline of {missed}. That is one miss more "
+                    "than this job allows, so the application ended. The applicant can apply "
+                    "again, but the misses still count."
+                ),
             ),
         },
     ),
     EventType.REINSTATED: LoggedEvent(
         words=EventWords(
-            "good", "got their place back", "Got their place back", "Your place was given back"
+            "good",
+            _("{name} got their place back"),
+            _("Got their place back"),
+            _("Your place was given back"),
         ),
         webhook="The company gave back a place that a miss or a decision had cost",
         verbs=(
@@ -218,33 +384,56 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            None: (
-                "The company cancelled {their} missed deadline of {given}. Its reason: {why_back}. "
-                "{They} got the earlier place back, and the miss no longer counts."
+            None: Told(
+                _(
+                    "The company cancelled your missed deadline of {given}. Its reason: "
+                    "{why_back}. You got the earlier place back, and the miss no longer "
+                    "counts."
+                ),
+                _(
+                    "The company cancelled the applicant’s missed deadline of {given}. Its "
+                    "reason: {why_back}. The applicant got the earlier place back, and the "
+                    "miss no longer counts."
+                ),
             ),
-            AFTER_REMOVAL: (
-                "The company reversed its decision and gave {they} {their} earlier place back. "
-                "Its reason: {why_back}."
+            AFTER_REMOVAL: Told(
+                _(
+                    "The company reversed its decision and gave you your earlier place back. "
+                    "Its reason: {why_back}."
+                ),
+                _(
+                    "The company reversed its decision and gave the applicant the "
+                    "applicant’s earlier place back. Its reason: {why_back}."
+                ),
             ),
         },
     ),
     EventType.PLACED: LoggedEvent(
         words=EventWords(
-            "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
+            "plain",
+            _("{name} was placed by the draw"),
+            _("Placed by the draw"),
+            _("The order was drawn"),
         ),
         webhook="A person got their place in line by the draw",
         verbs=(Verb(Move.PLACE, {_WAIT: _WAIT}),),
         sentences={
-            None: (
-                "The order of the line was drawn by lot, and this gave {they} {their} place. "
-                "People who apply later join behind."
-            )
+            None: Told(
+                _(
+                    "The order of the line was drawn by lot, and this gave you your place. "
+                    "People who apply later join behind."
+                ),
+                _(
+                    "The order of the line was drawn by lot, and this gave the applicant the "
+                    "applicant’s place. People who apply later join behind."
+                ),
+            ),
         },
     ),
     EventType.MOVED_AHEAD: LoggedEvent(
         words=EventWords(
             "warn",
-            _("was moved to the front by an exception"),
+            _("{name} was moved to the front by an exception"),
             _("Moved to the front by an exception"),
             _("You were moved to the front"),
         ),
@@ -260,197 +449,26 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             ),
         ),
         sentences={
-            None: _(
-                "The company moved {they} to the front of the line, ahead of {passed}. Its reason: "
-                "{why_ahead}. Everyone passed is told."
-            )
-        },
-    ),
-    EventType.DEFERRED: LoggedEvent(
-        words=EventWords(
-            "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
-        ),
-        filtered="Chose a time",
-        webhook="A person asked for no offers until a time, or cancelled that request",
-        wish="not_before",
-        verbs=(
-            Verb(
-                Move.DEFER,
-                {_WAIT: _WAIT},
-                Action.DEFER,
-                (errors.NotDeferrable, *CHANGED),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            "not_before": (
-                "{They} asked not to be offered a seat until {not_before}. The place in line stays "
-                "the same. Seats that open earlier go to people behind."
-            ),
-            None: "{They} can be offered a seat at any time again.",
-        },
-    ),
-    EventType.PREACCEPTED: LoggedEvent(
-        words=EventWords(
-            "wait", "answered in advance", "Answered in advance", "You answered in advance"
-        ),
-        webhook="A person accepted a seat in advance, or took that back",
-        wish="accept_until",
-        verbs=(
-            Verb(
-                Move.PREACCEPT,
-                {_WAIT: _WAIT},
-                Action.PREACCEPT,
-                (errors.NotPreacceptable, *CHANGED),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            "accept_until": (
-                "{They} said yes in advance. A seat that comes before {accept_until} is confirmed "
-                "at once. The place in line stays the same."
-            ),
-            None: "{They} took back {own} yes in advance. {They} will be asked to confirm a seat.",
-        },
-    ),
-    EventType.PASS_ASKED: LoggedEvent(
-        words=EventWords(
-            "wait", "asked to pass a turn", "Asked to pass a turn", "You asked to pass a turn"
-        ),
-        other_words={
-            TAKEN_BACK: EventWords(
-                "wait",
-                "took back the wish to pass",
-                "Took back the wish to pass",
-                "You took back your wish to pass",
-            )
-        },
-        webhook="A person asked to pass their next turn, or took that back",
-        wish="pass_next",
-        verbs=(
-            Verb(
-                Move.ASK_PASS,
-                {_WAIT: _WAIT},
-                Action.PASS_TURN,
-                (errors.NotPassable, *CHANGED),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            "pass_next": (
-                "{They} asked to pass {own} next turn. That seat goes to the next in line, and "
-                "the place in line stays the same."
-            ),
-            None: (
-                "{They} took back {own} wish to pass the next turn. {They} will be offered that "
-                "seat."
-            ),
-        },
-    ),
-    EventType.PASSED: LoggedEvent(
-        words=EventWords("wait", "passed a turn", "Passed a turn", "You passed your turn"),
-        webhook="A person passed a turn and keeps their place",
-        verbs=(
-            Verb(
-                Move.PASS,
-                {_WAIT: _WAIT, _PENDING: _WAIT},
-                Action.PASS_TURN,
-                (errors.NotPassable, errors.AcknowledgmentExpired, *CHANGED),
-                of_verified=True,
-            ),
-        ),
-        sentences={
-            None: (
-                "{They} passed {own} turn and did not take the seat. This does not count as a "
-                "miss, and the place in line stays the same.{cooldown}"
-            )
-        },
-    ),
-    EventType.WITHDRAWN: LoggedEvent(
-        words=EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
-        webhook="A person left",
-        verbs=(
-            Verb(
-                Move.WITHDRAW,
-                {_WAIT: _ENDED, _PENDING: _ENDED, _ACTIVE: _ENDED},
-                Action.WITHDRAW,
-                (errors.IllegalMove, errors.ClockMoving),
-                outcome=Outcome.WITHDRAWN,
-            ),
-        ),
-        sentences={
-            Outcome.WITHDRAWN: "{They} withdrew the application and left the line.",
-            VIA_KEY: "{They} withdrew the application on the company’s own site and left the line.",
-        },
-    ),
-    EventType.REMOVED: LoggedEvent(
-        words=EventWords("plain", "was removed", "Removed", "Removed by the company"),
-        other_words={
-            Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
-            Outcome.HIRED: EventWords("good", "was hired", "Hired", "Hired"),
-        },
-        filtered="Removed, rejected or hired",
-        webhook="The company removed, rejected or hired a person",
-        verbs=(
-            Verb(
-                Move.REMOVE,
-                {_WAIT: _ENDED, _PENDING: _ENDED, _ACTIVE: _ENDED},
-                Action.DECIDE,
-                (errors.IllegalMove, errors.ClockMoving),
-                outcome=Outcome.REMOVED,
-            ),
-            Verb(
-                Move.REJECT,
-                {_WAIT: _ENDED, _PENDING: _ENDED, _ACTIVE: _ENDED},
-                Action.DECIDE,
-                (errors.IllegalMove, errors.ClockMoving),
-                outcome=Outcome.REJECTED,
-            ),
-            Verb(
-                Move.HIRE,
-                {_ACTIVE: _ENDED},
-                Action.DECIDE,
-                (
-                    errors.IllegalMove,
-                    errors.LastPosition,
-                    errors.PositionsFilled,
-                    errors.ClockMoving,
+            None: Told(
+                ngettext_lazy(
+                    "The company moved you to the front of the line, ahead of {passed} "
+                    "person. Its reason: {why_ahead}. Everyone passed is told.",
+                    "The company moved you to the front of the line, ahead of {passed} "
+                    "people. Its reason: {why_ahead}. Everyone passed is told.",
+                    "passed",
                 ),
-                outcome=Outcome.HIRED,
+                ngettext_lazy(
+                    "The company moved the applicant to the front of the line, ahead of "
+                    "{passed} person. Its reason: {why_ahead}. Everyone passed is told.",
+                    "The company moved the applicant to the front of the line, ahead of "
+                    "{passed} people. Its reason: {why_ahead}. Everyone passed is told.",
+                    "passed",
+                ),
             ),
-        ),
-        sentences={
-            Outcome.REMOVED: (
-                "The company removed {their} application from the line{why}. It has ended."
-            ),
-            Outcome.REJECTED: (
-                "The company decided against {their} application{why}. It has ended, and only the "
-                "company can add {they} to this job again."
-            ),
-            Outcome.HIRED: "The company hired {they}{why}. The application has ended.",
-        },
-    ),
-    EventType.CLOSED_OUT: LoggedEvent(
-        words=EventWords(
-            "plain",
-            "was released: the job has closed",
-            "Released: the job was closed",
-            "Job closed",
-        ),
-        filtered="Released when the job closed",
-        webhook="A person was released because the job closed",
-        verbs=(
-            Verb(Move.CLOSE_OUT, {_WAIT: _ENDED, _PENDING: _ENDED}, outcome=Outcome.JOB_CLOSED),
-        ),
-        sentences={
-            Outcome.JOB_CLOSED: (
-                "The company closed the job before {they} had a confirmed seat, so the "
-                "application ended."
-            )
         },
     ),
 }
-OF_APPLICATIONS |= OF_NOTES
+OF_APPLICATIONS |= OF_WISHES | OF_ENDINGS | OF_NOTES
 
 DECLARED = OF_APPLICATIONS | JOB_EVENTS
 VERBS: dict[Move, Verb] = {

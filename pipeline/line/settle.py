@@ -231,8 +231,8 @@ SLICE = 5_000
 # The most instants that one transaction settles in a sandbox, and the most events of a job there.
 MOST_INSTANTS, MOST_SANDBOX_EVENTS = 100, 20_000
 SANDBOX_JOB_FULL = ngettext_lazy(
-    "The log of a job in a sandbox holds at most {limit:,} event. Create another job to go on.",
-    "The log of a job in a sandbox holds at most {limit:,} events. Create another job to go on.",
+    "The log of a job in a sandbox holds at most {limit} event. Create another job to go on.",
+    "The log of a job in a sandbox holds at most {limit} events. Create another job to go on.",
     "limit",
 )
 

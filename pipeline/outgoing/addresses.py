@@ -81,8 +81,8 @@ def checked_webhook_url(text: str) -> str:
     if len(text) > LONGEST_URL:
         raise WebhookUrlRefused(
             why=ngettext_lazy(
-                "Enter a URL of at most {limit:,} character.",
-                "Enter a URL of at most {limit:,} characters.",
+                "Enter a URL of at most {limit} character.",
+                "Enter a URL of at most {limit} characters.",
                 "limit",
             ),
             limit=LONGEST_URL,

@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pipeline.domain.states import VIA_KEY
 from pipeline.models import Event
@@ -22,7 +23,7 @@ class EventRow:
     """One event of a timeline. In a job's timeline it also holds the events that it caused."""
 
     event: Event
-    title: str
+    title: str  # with the {name} of the person, if it is about one in a job's timeline
     tone: str
     sentence: str
     name: str = ""  # the person's; empty for an event of the job itself
@@ -50,7 +51,7 @@ def describe_person(events: Iterable[Event]) -> list[EventRow]:
         words = find_words(event)
         cause = kinds.get((event.job_id, event.cause_seq))
         text = sentences.compose(event, Reader.COMPANY, zone, cause=cause)
-        rows.append(EventRow(event, words.company, words.tone, text))
+        rows.append(EventRow(event, str(words.company), words.tone, text))
     return rows
 
 
@@ -69,11 +70,12 @@ def describe_job(trees: Iterable[EventTree]) -> list[EventRow]:
         actor = VIA_KEY if VIA_KEY in event.data else event.actor_kind
         return EventRow(
             event=event,
-            title=words.log,
+            title=str(words.log),
             tone=words.tone,
             sentence=sentences.compose(event, Reader.COMPANY, zone, cause=cause),
             name=names.get(event.application_id, "") if event.application_id else "",
-            actor=f"by {known}" if known else ACTOR_WORDS[actor],
+            # Translators: who made a change, below its title.
+            actor=_("by %(name)s") % {"name": known} if known else str(ACTOR_WORDS[actor]),
         )
 
     rows = []

@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
@@ -136,7 +137,7 @@ def _draw_picture(moment: PastState) -> LinePicture:
 
 def _replay_words(moment: PastState, row: EventRow) -> dict[str, str]:
     return {
-        "title": f"{isolated(row.name)} {row.title}" if row.name else row.title,
+        "title": row.title.format(name=isolated(row.name) or _("Someone")),
         "at_words": tag_time_in_short(moment.event.at, seconds=True),
     }
 

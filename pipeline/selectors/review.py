@@ -116,7 +116,7 @@ class AwaitedDecision(NamedTuple):
     @property
     def verb(self) -> str:
         """Return what it does to the person: Reject."""
-        return DECISION_WORDS[Outcome(self.outcome)].verb
+        return str(DECISION_WORDS[Outcome(self.outcome)].verb)
 
 
 def read_awaited_decisions(
@@ -223,7 +223,7 @@ class ShownContest(NamedTuple):
     @classmethod
     def of_contest(cls, row: Contest, now: datetime) -> ShownContest:
         """Describe a contest at a time of the company's clock."""
-        reason = CONTEST_REASON_WORDS[ContestReason(row.reason)] if row.reason else ""
+        reason = str(CONTEST_REASON_WORDS[ContestReason(row.reason)]) if row.reason else ""
         return cls(row, row.is_overdue(now), reason)
 
 

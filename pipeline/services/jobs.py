@@ -456,7 +456,7 @@ class SeatPlan:
         """Check the values of a plan that is made at `now`. Raises PlanRefused."""
         why: Promise | None = None
         if not self.seats or abs(self.seats) > MAX_CAPACITY:
-            why = _("Plan 1 to {seats:,} seats, or a negative number to close.")
+            why = _("Plan 1 to {seats} seats, or a negative number to close.")
         elif not now < self.first_at <= now + LONGEST_AHEAD:
             why = _("The first time must be in the future, at most two years ahead.")
         elif not 1 <= self.times <= MOST_TIMES:
@@ -501,7 +501,7 @@ def plan_seats(
     totals = accumulate((seats for *_, seats in changes), initial=job.capacity)
     if not all(1 <= total <= MAX_CAPACITY for total in totals):
         raise PlanRefused(
-            why=_("With all its plans, the job must always have 1 to {seats:,} seats."),
+            why=_("With all its plans, the job must always have 1 to {seats} seats."),
             seats=MAX_CAPACITY,
         )
     row.save(force_insert=True)

@@ -60,6 +60,13 @@ def tag_bdi(name: object) -> SafeString | str:
     return format_html("<bdi>{}</bdi>", plain) if reads_from_the_right(plain) else plain
 
 
+@register.filter(name="around_name")
+def split_at_name(title: str) -> tuple[str, str]:
+    """Return what stands before and after the {name} of the person in the title of an event."""
+    before, _place, after = title.partition("{name}")
+    return before, after
+
+
 @register.simple_tag(name="when", takes_context=True)
 def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString | str:
     """Return a time relative to now, with the full time and its zone on hover.

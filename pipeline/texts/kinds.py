@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.functional import Promise
+from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext_lazy as _
 
 from pipeline.domain.states import CHOSEN_REASONS, ActorKind, EventType, Outcome, Reason
 from pipeline.models.texts import SENTENCE_LENGTH
 from pipeline.models.upkeep import OVERTAKEN
+from pipeline.wording.english import capitalized
 from pipeline.wording.events import REASON_WORDS
 
 # The languages in which texts can be written, each by its name in itself.
@@ -117,8 +118,8 @@ _COMMON = Kind(
 
 
 def _sentence_kind(reason: Reason) -> Kind:
-    words = REASON_WORDS[reason]
-    return Kind(f"{_WITH_DECISION}{reason}", words[:1].upper() + words[1:], parts=(SENTENCE,))
+    label = lazy(lambda: capitalized(str(REASON_WORDS[reason])), str)()
+    return Kind(f"{_WITH_DECISION}{reason}", label, parts=(SENTENCE,))
 
 
 _SENTENCES = tuple(map(_sentence_kind, CHOSEN_REASONS))

@@ -222,7 +222,7 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
                 "The company is reviewing your application. You keep the seat until the company"
                 " decides. There is nothing to do now: we email you the decision."
             )
-    return standing.ending.advice
+    return str(standing.ending.advice)
 
 
 def explain_lapse(policy: Policy, misses: int) -> str:

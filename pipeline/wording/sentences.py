@@ -7,15 +7,14 @@ and name their zone, UTC or the reader's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from django.utils.translation import gettext
-
+from pipeline.domain.amounts import Amount
 from pipeline.domain.contests import ANSWER, ANSWER_BY
-from pipeline.domain.events import OPENS_AND_CLOSES, What
+from pipeline.domain.events import OPENS_AND_CLOSES, Told, What, put_forward, with_reason
 from pipeline.domain.place import TIMED_WISHES, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
@@ -38,9 +37,12 @@ from pipeline.domain.states import (
     Reason,
 )
 from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
-from pipeline.wording.english import capitalized, count, format_time, long_duration, newcomers
+from pipeline.wording.english import format_time, long_duration
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.exceptions import REASON_WORDS as EXCEPTION_REASON_WORDS
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
@@ -60,21 +62,15 @@ class DescribedEvent(Protocol):
 
 
 class Reader(Enum):
-    """Reader of a sentence, with the words it uses for the applicant."""
+    """Reader of a sentence: the applicant, who is "you", or anyone else."""
 
-    APPLICANT = {"They": "You", "they": "you", "their": "your", "own": "your", "were": "were"}
-    COMPANY = {
-        "They": "The applicant",
-        "they": "the applicant",
-        "their": "the applicant’s",
-        "own": "their",  # where the sentence has just named the person
-        "were": "was",
-    }
+    APPLICANT = "applicant"
+    COMPANY = "company"
 
 
-# A sentence for each kind of event, or for each status or outcome it can lead to.
-SENTENCES: dict[tuple[EventType, What], str] = {
-    (event, what): text for event, each in DECLARED.items() for what, text in each.sentences.items()
+# What is said of each kind of event, or of each status or outcome it can lead to.
+SENTENCES: dict[tuple[EventType, What], Told] = {
+    (event, what): told for event, each in DECLARED.items() for what, told in each.sentences.items()
 }
 
 
@@ -85,48 +81,60 @@ def compose(
 
     `cause`: the kind of event that caused this one, where the reader knows it.
     """
-    words = reader.value
-    reason = event.data.get("reason")
-    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
-    decided = event.event == EventType.REMOVED
-    facts = {
-        "applied": (
-            f"{words['They']} {words['were']} put forward by the company"
-            if event.actor_kind == ActorKind.COMPANY
-            else f"{words['They']} applied"
-        ),
-        "Their": capitalized(words["their"]),
-        "deadline": format_time(event.data.get("deadline"), zone, seconds=seconds),
-        "quiet": quiet and f" Quiet hours ({quiet} time) don’t count.",
-        "verify_by": format_time(event.data.get("verify_by"), zone),
-        **{name: format_time(event.data.get(name), zone) for name in TIMED_WISHES},
-        "accepted_until": format_time(event.data.get(ACCEPTED_UNTIL), zone),
-        "missed": format_time(event.effective_at, zone, seconds=seconds),
-        "cooldown": _cooldown_note(event, words, zone),
-        "loss": _loss_note(event.data.get("places", 0), words),
-        "seats": count(event.data.get("capacity", 0), "seat"),
-        "positions": count(event.data.get(POSITIONS, 0), "position"),
-        "reserved": count(event.data.get(RESERVED_SEATS, 0), "seat"),
-        "reserved_until": format_time(event.data.get(RESERVED_UNTIL), zone),
-        "opens": format_time(event.data.get(OPENS_AT), zone),
-        "closes": format_time(event.data.get(CLOSES_AT), zone),
-        "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
-        "why_back": CONTEST_REASON_WORDS.get(reason, ""),
-        "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
-        "why_ahead": str(EXCEPTION_REASON_WORDS.get(event.data.get(EXCEPTION), "")),
-        "passed": count(event.data.get(PEOPLE_PASSED, 0), "person", "people"),
-        "answer_by": format_time(event.data.get(ANSWER_BY), zone),
-        "given": format_time(event.data.get("missed"), zone),
-        "planned": format_time(event.effective_at, zone),
-        "drawn": count(event.data.get("drawn", 0), "application"),
-        "moved": long_duration(event.data.get("seconds", 0)),
-    }
     kind = EventType(event.event)
     for what in (*_kinds_of_sentence(event, cause), None):
-        template = SENTENCES.get((kind, what))
-        if template:
-            return gettext(template).format_map(words | facts)
+        if told := SENTENCES.get((kind, what)):
+            facts = _facts(event, zone)
+            said = (each for each in (told, *told.then) if not each.given or facts[each.given])
+            return " ".join(_text(each, reader).format(**facts) for each in said)
     raise KeyError((event.event, event.to_status, event.outcome))
+
+
+def _text(told: Told, reader: Reader) -> _StrPromise:
+    return told.applicant if reader is Reader.APPLICANT else told.company or told.applicant
+
+
+def _facts(event: DescribedEvent, zone: tzinfo) -> dict[str, Any]:
+    """Return the values for the places in the sentences about an event, by name."""
+    data, seconds = event.data, _are_times_near(event)
+    reason = data.get("reason")
+    decided = event.event == EventType.REMOVED
+    places, since = data.get("places", 0), _end_of_pause(event, zone)
+    amounts = {
+        "places": places,
+        "seats": data.get("capacity", 0),
+        "positions": data.get(POSITIONS) or 0,
+        "reserved": data.get(RESERVED_SEATS) or 0,
+        "passed": data.get(PEOPLE_PASSED, 0),
+        "drawn": data.get("drawn", 0),
+    }
+    times = {
+        "verify_by": "verify_by",
+        **{name: name for name in TIMED_WISHES},
+        "accepted_until": ACCEPTED_UNTIL,
+        "reserved_until": RESERVED_UNTIL,
+        "opens": OPENS_AT,
+        "closes": CLOSES_AT,
+        "answer_by": ANSWER_BY,
+        "given": "missed",
+    }
+    return {
+        **{name: Amount(amount) for name, amount in amounts.items()},
+        **{name: format_time(data.get(of), zone) for name, of in times.items()},
+        "deadline": format_time(data.get("deadline"), zone, seconds=seconds),
+        "missed": format_time(event.effective_at, zone, seconds=seconds),
+        "planned": format_time(event.effective_at, zone),
+        "quiet": data.get(TIME_ZONE, ""),
+        "since": since,
+        "after_a_pass": since and "passed_at" in data,
+        "after_a_miss": since and "passed_at" not in data,
+        "to_the_end": not places,
+        "why": REASON_WORDS[Reason(reason)] if decided and reason else "",
+        "why_back": CONTEST_REASON_WORDS.get(reason, ""),
+        "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
+        "why_ahead": EXCEPTION_REASON_WORDS.get(data.get(EXCEPTION), ""),
+        "moved": long_duration(data.get("seconds", 0)),
+    }
 
 
 # The names in an event's data that change its sentence.
@@ -147,7 +155,14 @@ def _kinds_of_sentence(event: DescribedEvent, cause: str | None) -> Iterator[Wha
         facts.append(OPENS_AND_CLOSES)
     facts += [each for each in (OPENS_AT, CLOSES_AT) if each in event.data]
     kinds = (cause, event.outcome, event.to_status, event.actor_kind)
-    yield from filter(None, (answer, unverified, *facts, *kinds))
+    is_put_forward = event.event == EventType.APPLIED and event.actor_kind == ActorKind.COMPANY
+    is_reasoned = event.event == EventType.REMOVED and event.data.get("reason")
+    for kind in filter(None, (answer, unverified, *facts, *kinds)):
+        if is_put_forward:
+            yield put_forward(kind)
+        if is_reasoned:
+            yield with_reason(kind)
+        yield kind
 
 
 def _are_times_near(event: DescribedEvent) -> bool:
@@ -159,20 +174,12 @@ def _are_times_near(event: DescribedEvent) -> bool:
     return any(timedelta(0) <= gap < NEAR for gap in gaps)
 
 
-def _cooldown_note(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo) -> str:
-    """Say from when the person can be offered a seat again; nothing if that is at once."""
+def _end_of_pause(event: DescribedEvent, zone: tzinfo) -> str:
+    """Return from when the person can be offered a seat again; empty if that is at once."""
     eligible_at = event.data.get("eligible_at")
     if eligible_at is None:
         return ""
     pause = datetime.fromisoformat(str(eligible_at)) - event.effective_at
     if timedelta(0) <= pause < SHORTEST_PAUSE:
         return ""
-    since = format_time(eligible_at, zone, seconds=_are_times_near(event))
-    after = "a pass" if "passed_at" in event.data else "a miss"
-    return f" After {after}, {words['they']} can be offered a seat again from {since}."
-
-
-def _loss_note(places: int, words: Mapping[str, str]) -> str:
-    if not places:
-        return f"{words['They']} went to the end of the line"
-    return f"{words['They']} went behind everyone in line and the {newcomers(places)}"
+    return format_time(eligible_at, zone, seconds=_are_times_near(event))

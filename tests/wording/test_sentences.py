@@ -11,7 +11,7 @@ import pytest
 
 from jobs.policies import Policy
 from pipeline.domain.contests import OF_CONTESTS, REASONS_OF, ContestAnswer, ContestReason
-from pipeline.domain.events import OPENS_AND_CLOSES
+from pipeline.domain.events import OPENS_AND_CLOSES, put_forward, with_reason
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     CLOSES_AT,
@@ -130,6 +130,10 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.JOB_OPENED, ActorKind.SYSTEM), (EventType.JOB_CLOSED, ActorKind.SYSTEM)}
     possible |= {(EventType.JOB_CLOSED, FILLED_BY), (EventType.POSITIONS_CHANGED, POSITIONS)}
     possible.add((EventType.DEADLINE_EXTENDED, ActorKind.COMPANY))
+    admitted = (DRAW_AT, *(to for event, to, _ in STEPS if event is EventType.APPLIED))
+    possible |= {(EventType.APPLIED, put_forward(what)) for what in admitted}
+    removed = (outcome for event, _, outcome in STEPS if event is EventType.REMOVED)
+    possible |= {(EventType.REMOVED, with_reason(what)) for what in removed if what}
     reserve = (RESERVED_SEATS, RESERVED_UNTIL, ActorKind.SYSTEM)
     possible |= {(EventType.RESERVE_CHANGED, what) for what in reserve}
     dates = (OPENS_AT, CLOSES_AT, OPENS_AND_CLOSES)
@@ -251,7 +255,7 @@ def test_every_answer_to_a_contest_is_said(answer: ContestAnswer, reason: Contes
         Row("CONTEST_ANSWERED", "INACTIVE", "REJECTED", data=facts), Reader.APPLICANT
     )
 
-    assert CONTEST_REASON_WORDS[reason] in said or answer is ContestAnswer.DROPPED
+    assert str(CONTEST_REASON_WORDS[reason]) in said or answer is ContestAnswer.DROPPED
     assert ("your place back" in said) == (answer is ContestAnswer.CHANGED)
 
 

@@ -221,7 +221,7 @@ def timeline_entry(event: Event, *, job_title: str = "", cause: str | None = Non
     words = find_words(event)
     text = sentences.compose(event, Reader.APPLICANT, timezone.get_current_timezone(), cause=cause)
     return TimelineEntry(
-        words.applicant,
+        str(words.applicant),
         text,
         event.at,
         words.tone,

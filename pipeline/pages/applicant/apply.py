@@ -215,5 +215,5 @@ def _submit_signed_in(
     except (AlreadyDecided, DrawFull, JobNotOpen) as error:
         messages.error(request, explain_refusal(error))
         return redirect("opening", job.id)
-    messages.success(request, WELCOMES[Status(created.status)])
+    messages.success(request, str(WELCOMES[Status(created.status)]))
     return redirect("my_application", created.id)

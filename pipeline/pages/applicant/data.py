@@ -29,7 +29,8 @@ from pipeline.audit.receipts import issue_receipt, opaque_rows
 from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain.errors import ClockMoving, LogReadersBusy, ReceiptNotReady, VerifierBusy
 from pipeline.domain.states import EventType
-from pipeline.domain.verbs import DECLARED, TAKEN_BACK
+from pipeline.domain.verbs import DECLARED
+from pipeline.domain.wishes import TAKEN_BACK
 from pipeline.figures.series import MOST_EVENTS, PositionStep, read_position_history
 from pipeline.files.exports import formatted_pieces
 from pipeline.line import removed_logs
@@ -224,7 +225,7 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
 
 def _describe_step(step: PositionStep) -> str:
     what = TAKEN_BACK if step.took_back else None
-    return DECLARED[EventType(step.event)].titles(what).applicant
+    return str(DECLARED[EventType(step.event)].titles(what).applicant)
 
 
 # An applicant's signed receipt, and the log of their line without names, to keep and to verify.

@@ -85,7 +85,7 @@ def describe_done_promotion(names: Sequence[str], total: int) -> str:
 def describe_opened_seat(job: Job, next_name: str | None) -> str:
     """Describe the consequence of a person leaving a seat now."""
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
-        return idle
+        return str(idle)
     if job.is_filled:
         return _("all positions are filled, so nobody gets the seat")
     held = job.active_count + job.pending_count - 1

@@ -95,7 +95,9 @@ class DecisionNotice:
     @property
     def reason(self) -> str:
         """Return why, as the company chose it; empty if it did not say, or it is over."""
-        return REASON_WORDS[Reason(self.of.reason)] if self.of.reason and self.of.is_open else ""
+        if not self.of.reason or not self.of.is_open:
+            return ""
+        return str(REASON_WORDS[Reason(self.of.reason)])
 
     @property
     def is_due(self) -> bool:
@@ -186,7 +188,7 @@ class DecisionChoice:
     @property
     def verb(self) -> str:
         """Return the verb of a button that goes on with the next person; empty if there is none."""
-        return DECISION_WORDS[self.outcome].verb if self.close_job is None else ""
+        return str(DECISION_WORDS[self.outcome].verb) if self.close_job is None else ""
 
     @property
     def meaning(self) -> str:
@@ -199,7 +201,7 @@ class DecisionChoice:
             ) % {"count": f"{self.released:,}"}
         if self.close_job is False:
             return _("The job gets one position more, and the line goes on.")
-        return DECISION_WORDS[self.outcome].meaning
+        return str(DECISION_WORDS[self.outcome].meaning)
 
     @property
     def is_explained(self) -> bool:

@@ -27,7 +27,7 @@ def test_it_shows_the_line_as_it_was(viewer: Client, past: History) -> None:
     text = words(viewer, page(past.job, "replay/?seq=7"))
 
     assert "Event 7 of 10" in text
-    assert "Bo <Berg> was promoted" in text
+    assert "Bo <Berg> was offered a seat" in text
     assert "10 min left" in text
     assert re.search(r"Waitlist 1 waiting 1 Cy Okafor", text)
 
