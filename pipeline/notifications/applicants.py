@@ -58,7 +58,7 @@ from pipeline.texts.letterheads import sign
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
-from pipeline.wording.status import describe_prospect
+from pipeline.wording.waiting import describe_prospect
 from tasks.errors import Retry
 
 # Of an offer, by the remaining time, and of a yes in advance.

@@ -19,7 +19,7 @@ from pipeline.line import removed_logs
 from pipeline.models import FOUND_BY_KIND, Application, ApplicationRow, Event, RemovedLog
 from pipeline.selectors.pages import Page
 from pipeline.wording.english import isolated
-from pipeline.wording.status import PlaceChange
+from pipeline.wording.waiting import PlaceChange
 
 # Reads of a job's log for people: newest first, with each event's effects as a tree.
 

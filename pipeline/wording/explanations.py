@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.policies import Policy
+from pipeline.domain.amounts import Amount
 from pipeline.domain.states import Outcome, Status
-from pipeline.wording.english import format_count, format_time, long_duration, newcomers
+from pipeline.wording.english import format_number, format_time, long_duration
 from pipeline.wording.events import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
 # Rules that last a shorter time than this are not spoken of: only a demo has them.
@@ -90,12 +91,14 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
 
     `draw`: the time of the draw by lot, in words, if the job has one. It comes first.
     """
+    offer = _(
+        "When a seat opens, we email the first in line at once. They have %(window)s to confirm it."
+    )
     return [
         *([_explain_draw(draw)] if draw else []),
         _explain_seats(capacity, is_drawn=bool(draw)),
         _explain_joining(policy, is_drawn=bool(draw)),
-        "When a seat opens, we email the first in line at once. They have"
-        f" {window_in_words(policy)} to confirm it." + explain_quiet_hours(policy, names_zone=True),
+        offer % {"window": window_in_words(policy)} + explain_quiet_hours(policy, names_zone=True),
         _explain_miss(policy),
         _explain_misses_allowed(policy),
         *_explain_pause(policy),
@@ -110,79 +113,101 @@ def window_in_words(policy: Policy) -> str:
 
 
 def _explain_draw(draw: str) -> str:
-    return (
-        f"Everyone who applies before {draw} has the same chance. Then the order of the line is"
+    return _(
+        "Everyone who applies before %(draw)s has the same chance. Then the order of the line is"
         " drawn by lot, and the first in line are offered the seats. Anyone in line can check the"
         " draw."
-    )
+    ) % {"draw": draw}
 
 
 def _explain_seats(capacity: int, *, is_drawn: bool) -> str:
-    seats = f"{capacity:,} applicants at a time have a seat for review."
-    if capacity == 1:
-        seats = "One applicant at a time has the seat for review."
-    order = "in the order in which they joined"
+    seats = _("One applicant at a time has the seat for review.")
+    if capacity > 1:
+        seats = ngettext(
+            "%(capacity)s applicant at a time has a seat for review.",
+            "%(capacity)s applicants at a time have a seat for review.",
+            capacity,
+        ) % {"capacity": Amount(capacity)}
+    order = _("Everyone else waits in one line, in the order in which they joined.")
     if is_drawn:
-        order = "in the drawn order, and then in the order in which people joined"
-    return (
-        f"{seats} Everyone else waits in one line, {order}. Nobody who joined after you gets ahead"
-        " of you unless you miss a deadline. But the company can cancel a miss or reverse a"
-        " decision. That person then gets their old place back. You can ask for no seat before a"
-        " date, or say yes in advance. You keep your place."
+        order = _(
+            "Everyone else waits in one line, in the drawn order, and then in the order in which"
+            " people joined."
+        )
+    fair = _(
+        "Nobody who joined after you gets ahead of you unless you miss a deadline. But the company"
+        " can cancel a miss or reverse a decision. That person then gets their old place back. You"
+        " can ask for no seat before a date, or say yes in advance. You keep your place."
     )
+    return f"{seats} {order} {fair}"
 
 
 def _explain_joining(policy: Policy, *, is_drawn: bool) -> str:
+    if policy.acknowledge_first_seat and is_drawn:
+        return _(
+            "After the draw: if a seat is free when you apply, it is offered to you. You confirm it"
+            " like everyone else."
+        )
     if policy.acknowledge_first_seat:
-        coming_in = (
+        return _(
             "If a seat is free when you apply, it is offered to you. You confirm it like everyone"
             " else."
         )
-    else:
-        coming_in = (
-            "If a seat is free, we offer it once you enter the code that we email you. If you are"
-            " signed in already, it is yours at once. Until you enter the code, you keep a place in"
-            " line, but we can’t offer you a seat."
+    if is_drawn:
+        return _(
+            "After the draw: if a seat is free, we offer it once you enter the code that we email"
+            " you. If you are signed in already, it is yours at once. Until you enter the code, you"
+            " keep a place in line, but we can’t offer you a seat."
         )
-    return f"After the draw: {coming_in[0].lower()}{coming_in[1:]}" if is_drawn else coming_in
+    return _(
+        "If a seat is free, we offer it once you enter the code that we email you. If you are"
+        " signed in already, it is yours at once. Until you enter the code, you keep a place in"
+        " line, but we can’t offer you a seat."
+    )
 
 
 def _explain_miss(policy: Policy) -> str:
-    second = ""
-    if policy.penalty_places and policy.max_decays not in (0, 1):
-        second = f" After a second miss, behind the {newcomers(policy.places_lost(2))}, and so on."
-    return (
-        "If you do not confirm in time, the next in line gets the seat. You go"
-        f" {_explain_place_behind(policy, 1)}{second}"
+    first = _("If you do not confirm in time, the next in line gets the seat.")
+    told = f"{first} {_explain_place_behind(policy, 1)}"
+    if not policy.penalty_places or policy.max_decays in (0, 1):
+        return told
+    places = policy.places_lost(2)
+    second = ngettext(
+        "After a second miss, behind the next person to join, and so on.",
+        "After a second miss, behind the next %(places)s people to join, and so on.",
+        places,
     )
+    return f"{told} {second % {'places': Amount(places)}}"
 
 
 def _explain_pause(policy: Policy) -> list[str]:
     """Say how long a person is offered no seat after a miss; nothing if it is over at once."""
     if policy.cooldown_seconds < SHORTEST_SAID:
         return []
-    return [
-        "After a miss, you are not offered a seat for"
-        f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
-        " meanwhile go to people behind you."
-    ]
+    pause = _(
+        "After a miss, you are not offered a seat for %(pause)s. You keep your place, but seats"
+        " that open meanwhile go to people behind you."
+    )
+    return [pause % {"pause": long_duration(policy.cooldown_seconds)}]
 
 
 def explain_passes(policy: Policy) -> list[str]:
     """Return what the rules say about passing a turn, as one point or none."""
     if not policy.max_passes:
         return []
-    times = "twice" if policy.max_passes > 1 else "once"
-    after = ""
-    if policy.cooldown_seconds >= SHORTEST_SAID:
-        after = (
-            f" For {long_duration(policy.cooldown_seconds)} after it, seats that open go to people"
-            " behind you."
+    told = _(
+        "You can pass your turn once, before the offer or while it is open. It does not count as a"
+        " miss, and you keep your place."
+    )
+    if policy.max_passes > 1:
+        told = _(
+            "You can pass your turn twice, before the offer or while it is open. It does not count"
+            " as a miss, and you keep your place."
         )
-    return [
-        f"You can pass your turn {times}, before the offer or while it is open. It does not count"
-        f" as a miss, and you keep your place.{after}"
-    ]
+    if policy.cooldown_seconds >= SHORTEST_SAID:
+        after = _("For %(pause)s after it, seats that open go to people behind you.")
+        told += f" {after % {'pause': long_duration(policy.cooldown_seconds)}}"
+    return [told]
 
 
 def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
@@ -190,17 +215,29 @@ def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
 
     With `names_zone`, also say which time zone counts if the person's own is not known.
     """
-    quiet = explained_quiet_hours(policy, whose=" your time")
-    if not quiet:
+    if policy.quiet_from and policy.quiet_weekends:
+        said = _("That time does not run from %(start)s to %(end)s your time or at weekends.")
+    elif policy.quiet_from:
+        said = _("That time does not run from %(start)s to %(end)s your time.")
+    elif policy.quiet_weekends:
+        said = _("That time does not run at weekends.")
+    else:
         return ""
-    zone = f" If we do not know your zone, {policy.quiet_time_zone} counts." * names_zone
-    return f" That time does not run {quiet}.{zone}"
+    said = " " + said % {"start": policy.quiet_from, "end": policy.quiet_to}
+    if names_zone:
+        zone = _("If we do not know your zone, %(zone)s counts.")
+        said += f" {zone % {'zone': policy.quiet_time_zone}}"
+    return said
 
 
-def explained_quiet_hours(policy: Policy, *, whose: str = "") -> str:
+def explained_quiet_hours(policy: Policy) -> str:
     """Return words like "from 22:00 to 08:00 or at weekends"; empty without quiet hours."""
-    quiet = [f"from {policy.quiet_from} to {policy.quiet_to}{whose}"] * bool(policy.quiet_from)
-    return " or ".join(quiet + ["at weekends"] * policy.quiet_weekends)
+    names = {"start": policy.quiet_from, "end": policy.quiet_to}
+    if policy.quiet_from and policy.quiet_weekends:
+        return _("from %(start)s to %(end)s or at weekends") % names
+    if policy.quiet_from:
+        return _("from %(start)s to %(end)s") % names
+    return _("at weekends") if policy.quiet_weekends else ""
 
 
 def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> str:
@@ -210,15 +247,16 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
             return _explain_waiting(standing, zone)
         case Status.PENDING_ACKNOWLEDGMENT:
             if standing.job_status == "CLOSED":
-                return "The job has been closed, so your application is about to end."
+                return _("The job has been closed, so your application is about to end.")
             if standing.is_late:
-                return (
+                return _(
                     "The deadline has passed, so the seat is going to the next in line. Your new"
                     " place will appear here in a moment."
                 )
-            return f"If you do nothing, the next person gets the seat. {_explain_loss(standing)}"
+            lost = _("If you do nothing, the next person gets the seat.")
+            return f"{lost} {_explain_loss(standing)}"
         case Status.ACTIVE:
-            return (
+            return _(
                 "The company is reviewing your application. You keep the seat until the company"
                 " decides. There is nothing to do now: we email you the decision."
             )
@@ -235,97 +273,124 @@ def explain_lapse(policy: Policy, misses: int) -> str:
 
 
 def _explain_place_behind(policy: Policy, misses: int) -> str:
-    """Return where a miss leads, as the end of a sentence."""
+    """Return where a miss leads."""
     places = policy.places_lost(misses)
     if not places:
-        return "to the end of the line."
-    return f"behind everyone in line and the {newcomers(places)}."
+        return _("You go to the end of the line.")
+    behind = ngettext(
+        "You go behind everyone in line and the next person to join.",
+        "You go behind everyone in line and the next %(places)s people to join.",
+        places,
+    )
+    return behind % {"places": Amount(places)}
 
 
 def _explain_misses_allowed(policy: Policy) -> str:
     if policy.max_decays is None:
-        return "However many deadlines you miss, you stay in line."
-    again = "You can apply again, but the misses still count."
+        return _("However many deadlines you miss, you stay in line.")
     if policy.max_decays == 0:
-        return f"One missed deadline ends the application. {again}"
-    kept = format_count(policy.max_decays, "deadline")
-    return f"You can miss {kept} and stay in line. One more ends the application. {again}"
+        return _(
+            "One missed deadline ends the application. You can apply again, but the misses still"
+            " count."
+        )
+    return ngettext(
+        "You can miss %(number)s deadline and stay in line. One more ends the application. You can"
+        " apply again, but the misses still count.",
+        "You can miss %(number)s deadlines and stay in line. One more ends the application. You can"
+        " apply again, but the misses still count.",
+        policy.max_decays,
+    ) % {"number": format_number(policy.max_decays)}
 
 
 def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.job_status == "CLOSED":
-        return "The job has been closed, so your application is about to end."
+        return _("The job has been closed, so your application is about to end.")
     if not standing.is_verified:
-        return (
+        return _(
             "It was made with your email address. We can’t offer you a seat until you say that it"
-            f" is yours. It ends at {format_time(standing.verify_by, zone)} if nobody does. That"
-            " does not count as a miss."
-        )
-    emailed = f"we email you. You then have {window_in_words(standing.policy)} to confirm."
-    emailed += explain_quiet_hours(standing.policy)
-    turn = f"You keep your place in line. When it is your turn, {emailed}"
-    if standing.pass_next:
-        turn = "You keep your place in line."
-    elif standing.is_accepting:
-        turn = (
-            f"You keep your place in line. {_explain_yes(standing, zone)} If it comes later,"
-            f" {emailed}"
-        )
+            " is yours. It ends at %(verify_by)s if nobody does. That does not count as a miss."
+        ) % {"verify_by": format_time(standing.verify_by, zone)}
+    turn = _explain_turn(standing, zone)
     if standing.draw_at:
-        turn = (
-            "There is nothing to do. The order of the line is drawn by lot at"
-            f" {format_time(standing.draw_at, zone)}. Then your place appears here, and the first"
-            " in line are offered the seats. Anyone in line can check the draw."
-        )
+        turn = _(
+            "There is nothing to do. The order of the line is drawn by lot at %(draw)s. Then your"
+            " place appears here, and the first in line are offered the seats. Anyone in line can"
+            " check the draw."
+        ) % {"draw": format_time(standing.draw_at, zone)}
     elif standing.job_status == "PAUSED":
-        turn += " The company has paused this job. Nobody is offered a seat until it resumes."
+        paused = _("The company has paused this job. Nobody is offered a seat until it resumes.")
+        turn += f" {paused}"
     return turn + explain_wishes(standing, zone)
 
 
+def _explain_turn(standing: ExplainedStanding, zone: tzinfo) -> str:
+    keeps = _("You keep your place in line.")
+    window = {"window": window_in_words(standing.policy)}
+    quiet = explain_quiet_hours(standing.policy)
+    if standing.pass_next:
+        return keeps
+    if standing.is_accepting:
+        later = _("If it comes later, we email you. You then have %(window)s to confirm.") % window
+        return f"{keeps} {_explain_yes(standing, zone)} {later}{quiet}"
+    turn = _("When it is your turn, we email you. You then have %(window)s to confirm.") % window
+    return f"{keeps} {turn}{quiet}"
+
+
 def _explain_yes(standing: ExplainedStanding, zone: tzinfo) -> str:
-    until = format_time(standing.accept_until, zone)
-    return f"You said yes: if your turn comes before {until}, the seat is yours at once."
+    said = _("You said yes: if your turn comes before %(until)s, the seat is yours at once.")
+    return said % {"until": format_time(standing.accept_until, zone)}
 
 
 def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
     """Say when the person is offered no seat, after a miss or as they asked."""
-    turn = ""
+    told: list[str] = []
     if standing.is_cooling:
-        until = format_time(standing.eligible_at, zone)
-        why = "you passed a turn" if standing.passed_at else "you missed a deadline"
-        turn += f" Because {why}, you are not offered a seat before {until}."
+        why = _("Because you missed a deadline, you are not offered a seat before %(until)s.")
+        if standing.passed_at:
+            why = _("Because you passed a turn, you are not offered a seat before %(until)s.")
+        told.append(why % {"until": format_time(standing.eligible_at, zone)})
     if standing.is_deferring:
-        until = format_time(standing.not_before, zone)
-        turn += (
-            f" You asked for no seat before {until}. Seats that open earlier go to people behind"
+        asked = _(
+            "You asked for no seat before %(until)s. Seats that open earlier go to people behind"
             " you."
         )
+        told.append(asked % {"until": format_time(standing.not_before, zone)})
     if standing.accept_until and not standing.is_accepting:
-        turn += f" Your yes in advance ended at {format_time(standing.accept_until, zone)}."
+        ended = _("Your yes in advance ended at %(until)s.")
+        told.append(ended % {"until": format_time(standing.accept_until, zone)})
     if standing.is_accepting and standing.draw_at:
-        turn += f" {_explain_yes(standing, zone)}"
+        told.append(_explain_yes(standing, zone))
     if standing.pass_next:
-        turn += " You pass your next turn. That seat goes to the person behind you."
-    return turn
+        told.append(_("You pass your next turn. That seat goes to the person behind you."))
+    return "".join(f" {each}" for each in told)
 
 
 def _explain_loss(standing: ExplainedStanding) -> str:
     policy, misses = standing.policy, standing.misses + 1
+    told = [_("Your application ends.")]
     if not policy.keeps_place(misses):
-        before = "" if policy.max_decays == 0 else f" This would be miss number {misses}."
-        return f"Your application ends.{before} You could apply again, further back."
+        if policy.max_decays != 0:
+            told.append(_("This would be miss number %(number)s.") % {"number": Amount(misses)})
+        told.append(_("You could apply again, further back."))
+        return " ".join(told)
+    told = [_explain_place_behind(policy, misses)]
+    if policy.cooldown_seconds >= SHORTEST_SAID:
+        pause = long_duration(policy.cooldown_seconds)
+        told.append(_("You are not offered a seat for %(pause)s.") % {"pause": pause})
     left = policy.misses_left(misses)
     if left is None:
-        after = "However often that happens, you stay in line."
+        told.append(_("However often that happens, you stay in line."))
     elif left == 0:
-        after = "The next miss after that ends the application."
+        told.append(_("The next miss after that ends the application."))
     else:
-        times = format_count(left, "more deadline", "more deadlines")
-        after = f"You could then miss {times}, and one more would end the application."
-    pause = ""
-    if policy.cooldown_seconds >= SHORTEST_SAID:
-        pause = f" You are not offered a seat for {long_duration(policy.cooldown_seconds)}."
-    return f"You go {_explain_place_behind(policy, misses)}{pause} {after}"
+        more = ngettext(
+            "You could then miss %(number)s more deadline, and one more would end the application.",
+            "You could then miss %(number)s more deadlines, and one more would end the"
+            " application.",
+            left,
+        )
+        told.append(more % {"number": format_number(left)})
+    return " ".join(told)
 
 
 # How soon a company aims to decide, in words.

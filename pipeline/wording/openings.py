@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import Job, JobStatus
-from pipeline.wording.explanations import explained_quiet_hours, window_in_words
-from pipeline.wording.status import NOT_KNOWN
+from pipeline.wording.explanations import explain_quiet_hours, window_in_words
+from pipeline.wording.waiting import NOT_KNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def describe_outlook(
     job: Job,
     wait: str,
     draw: str = "",
-    least: str = NOT_KNOWN,
+    least: str | Promise = NOT_KNOWN,
     *,
     is_verified: bool = False,
 ) -> str:
@@ -72,7 +73,7 @@ def describe_outlook(
     confirm = _("You then have %(window)s to confirm.") % names
     if wait:
         return _("Apply today and you should get a seat %(wait)s.") % names + f" {confirm}"
-    return least if job.people_waiting else _("You would be first in line.")
+    return str(least) if job.people_waiting else _("You would be first in line.")
 
 
 def _describe_free_seat(job: Job, *, is_verified: bool) -> str:
@@ -109,9 +110,7 @@ def _describe_joining(job: Job) -> str:
 def _describe_turn(job: Job) -> str:
     names = {"window": window_in_words(job.policy)}
     turn = _("We email you. Confirm within %(window)s and the seat is yours.") % names
-    quiet = explained_quiet_hours(job.policy, whose=" your time")
-    paused = _("That time does not run %(quiet)s.") % {"quiet": quiet} if quiet else ""
-    return f"{turn} {paused}".strip()
+    return turn + explain_quiet_hours(job.policy)
 
 
 def _describe_answer(pace: AnswerPace) -> str:

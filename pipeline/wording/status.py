@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from math import ceil, floor
 from typing import Protocol
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext, pgettext
 
-from pipeline.domain.states import EventType
-from pipeline.wording.english import capitalized, format_count, format_number, people, plural
+from pipeline.domain.amounts import Amount
+from pipeline.wording.english import people
 
 LATELY = timedelta(hours=1)  # after a promotion, in which a line still counts as moving
 
@@ -116,46 +114,61 @@ def explain_promotion(facts: PromotionFacts) -> PromotionStatus:
 def _draft(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAFT,
-        "The job is a draft.",
-        "Only your company sees it, so nobody can apply yet.",
-        "Open it and people can apply. They are offered seats while there are free ones."
+        _("The job is a draft."),
+        _("Only your company sees it, so nobody can apply yet."),
+        _("Open it and people can apply. They are offered seats while there are free ones.")
         if facts.offers_first_seat
-        else "Open it and people can apply. They get seats while there are free ones.",
+        else _("Open it and people can apply. They get seats while there are free ones."),
         tone="warn",
     )
 
 
 def _closing_out(facts: PromotionFacts) -> PromotionStatus:
     left = facts.waiting + facts.pending
+    still = ngettext(
+        "%(number)s person is still in line. The worker releases them in batches.",
+        "%(number)s people are still in line. The worker releases them in batches.",
+        left,
+    )
     return PromotionStatus(
         Cause.CLOSING_OUT,
-        "The job is closed. Everyone without a confirmed seat is being released.",
-        f"{people(left)} {plural(left, 'is', 'are')} still in line. The worker "
-        f"releases them in batches.",
-        "This takes moments, even for a long line. People in review stay until you decide.",
+        _("The job is closed. Everyone without a confirmed seat is being released."),
+        still % {"number": Amount(left)},
+        _("This takes moments, even for a long line. People in review stay until you decide."),
         tone="warn" if facts.worker_alive else "bad",
     )
 
 
 def _closed(facts: PromotionFacts) -> PromotionStatus:
-    stays = f"{people(facts.active)} in review {plural(facts.active, 'stays', 'stay')} until you"
+    stays = ngettext(
+        "%(number)s person in review stays until you decide.",
+        "%(number)s people in review stay until you decide.",
+        facts.active,
+    )
     return PromotionStatus(
         Cause.CLOSED,
-        "The job is closed.",
-        "Nobody can apply and nobody is waiting.",
-        f"{stays} decide." if facts.active else "Nothing is left to do here.",
+        _("The job is closed."),
+        _("Nobody can apply and nobody is waiting."),
+        stays % {"number": Amount(facts.active)}
+        if facts.active
+        else _("Nothing is left to do here."),
     )
 
 
 def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.WORKER_SILENT,
-        "The worker that enforces deadlines is not running.",
-        "A change in this line is overdue. It will be settled as soon as anyone acts on this "
-        "job, and nobody loses a place because of the delay. Until then, nothing happens.",
-        "Ask the operator of this site to start the decay worker (“System” shows when it was last"
-        " seen).",
-        "It was last seen" if facts.worker_seen else "It was never seen. Overdue since",
+        _("The worker that enforces deadlines is not running."),
+        _(
+            "A change in this line is overdue. It will be settled as soon as anyone acts on this"
+            " job, and nobody loses a place because of the delay. Until then, nothing happens."
+        ),
+        _(
+            "Ask the operator of this site to start the decay worker (“System” shows when it was"
+            " last seen)."
+        ),
+        # Translators: a time follows, also below: “It was last seen 3 hours ago”.
+        _("It was last seen") if facts.worker_seen else _("It was never seen. Overdue since"),
         facts.worker_seen or facts.overdue_since,
         tone="bad",
     )
@@ -164,24 +177,27 @@ def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
 def _settling(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SETTLING,
-        "The line is being settled.",
-        "A deadline has passed, and the worker is processing it.",
-        "This page shows the result within moments.",
-        "Due",
+        _("The line is being settled."),
+        _("A deadline has passed, and the worker is processing it."),
+        _("This page shows the result within moments."),
+        # Translators: a time follows: “Due 3 minutes ago”.
+        pgettext("time", "Due"),
         facts.overdue_since,
     )
 
 
 def _paused(facts: PromotionFacts) -> PromotionStatus:
-    free = f" {_free_seats(facts)}." if facts.free else ""
-    resumed = "Resume it, and it continues where it stopped."
+    text = _(
+        "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
+        " deadlines still run."
+    )
+    resumed = _("Resume it, and it continues where it stopped.")
     if facts.free and facts.verified:
-        resumed = "Resume it, and free seats go at once to the next people in line."
+        resumed = _("Resume it, and free seats go at once to the next people in line.")
     return PromotionStatus(
         Cause.PAUSED,
-        "The job is paused.",
-        "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
-        f" deadlines still run.{free}",
+        _("The job is paused."),
+        f"{text} {_free_seats(facts)}" if facts.free else text,
         resumed,
         *_deadline(facts),
         tone="warn",
@@ -201,60 +217,104 @@ def _filled(facts: PromotionFacts) -> PromotionStatus:
 
 def _draining(facts: PromotionFacts) -> PromotionStatus:
     over = facts.held - facts.capacity
+    title = _("More people hold a seat than there are seats now: %(held)s of %(seats)s.")
+    if facts.verified:
+        over += 1
+        follows = ngettext(
+            "After %(number)s of them has left, the next in line is promoted.",
+            "After %(number)s of them have left, the next in line is promoted.",
+            over,
+        )
+    else:
+        follows = ngettext(
+            "After %(number)s of them leaves, the job is within its seats.",
+            "After %(number)s of them leave, the job is within its seats.",
+            over,
+        )
     return PromotionStatus(
         Cause.DRAINING,
-        f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
-        "The number of seats was lowered. Nobody loses a seat: seats close as people leave.",
-        f"After {over + 1} of them have left, the next in line is promoted."
-        if facts.verified
-        else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
-        " seats.",
+        title % {"held": Amount(facts.held), "seats": Amount(facts.capacity)},
+        _("The number of seats was lowered. Nobody loses a seat: seats close as people leave."),
+        follows % {"number": Amount(over)},
         *_deadline(facts),
         tone="warn",
     )
 
 
 def _nobody_verified(facts: PromotionFacts) -> PromotionStatus:
-    seats = _free_seats(facts) if facts.free else f"Every seat is taken ({_held_seats(facts)})"
+    taken = _("Every seat is taken (%(held)s).") % {"held": _held_seats(facts)}
+    kept = _("An unverified application keeps its place, but no seat is offered for it.")
     return PromotionStatus(
         Cause.UNVERIFIED,
-        "Nobody waiting has verified their email address.",
-        f"{seats}. An unverified application keeps its place, but no seat is offered for it.",
-        "The first to enter the emailed code is next. Unverified applications end after 24 hours.",
-        "The first one ends",
+        _("Nobody waiting has verified their email address."),
+        f"{_free_seats(facts) if facts.free else taken} {kept}",
+        _(
+            "The first to enter the emailed code is next. Unverified applications end after 24"
+            " hours."
+        ),
+        # Translators: a time follows: “The first one ends in 3 hours”.
+        _("The first one ends"),
         facts.first_verify_by,
     )
 
 
 def _nobody_waiting(facts: PromotionFacts) -> PromotionStatus:
+    held = _("Everyone in this line holds a seat: %(held)s.")
+    if facts.held == 1:
+        held = _("Everyone in this line holds the seat: %(held)s.")
     return PromotionStatus(
         Cause.NOBODY_WAITS,
-        "Nobody is waiting.",
-        f"Everyone in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
-        f" {_held_seats(facts)}.",
-        "The next person who applies joins the waitlist as number 1.",
+        _("Nobody is waiting."),
+        held % {"held": _held_seats(facts)},
+        _("The next person who applies joins the waitlist as number 1."),
         tone="good",
     )
 
 
 def _seats_free(facts: PromotionFacts) -> PromotionStatus:
+    title = ngettext(
+        "%(number)s seat is free, and nobody is waiting.",
+        "%(number)s seats are free, and nobody is waiting.",
+        facts.free,
+    )
+    if facts.offers_first_seat:
+        follows = ngettext(
+            "The next person who applies is offered it.",
+            "The next person who applies is offered one.",
+            facts.free,
+        )
+    else:
+        follows = ngettext(
+            "The next person who applies gets it.",
+            "The next person who applies gets one.",
+            facts.free,
+        )
     return PromotionStatus(
         Cause.SEATS_FREE,
-        f"{_free_seats(facts)}, and nobody is waiting.",
-        "So there is nobody to promote.",
-        f"The next person who applies {_gets(facts)} {plural(facts.free, 'it', 'one')}.",
+        title % {"number": Amount(facts.free)},
+        _("So there is nobody to promote."),
+        follows,
         tone="good",
     )
 
 
 def _cooling_down(facts: PromotionFacts) -> PromotionStatus:
+    why = _(
+        "People cannot be promoted during the cool-down after a missed deadline or a passed turn,"
+        " or before a date that they chose. Everyone keeps their place."
+    )
+    follows = _("A new applicant, without a cool-down from an earlier application, gets one.")
+    if facts.offers_first_seat:
+        follows = _(
+            "A new applicant, without a cool-down from an earlier application, is offered one."
+        )
     return PromotionStatus(
         Cause.COOL_DOWNS,
-        "Nobody waiting can be promoted yet.",
-        f"{_free_seats(facts)}. People cannot be promoted during the cool-down after a missed"
-        " deadline or a passed turn, or before a date that they chose. Everyone keeps their place.",
-        f"A new applicant, without a cool-down from an earlier application, {_gets(facts)} one.",
-        "The first person can be promoted again",
+        _("Nobody waiting can be promoted yet."),
+        f"{_free_seats(facts)} {why}",
+        follows,
+        # Translators: a time follows: “The first person can be promoted again in 3 hours”.
+        _("The first person can be promoted again"),
         facts.first_eligible,
     )
 
@@ -268,18 +328,29 @@ def _reserved(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.RESERVED,
         _("Only reserved seats are free."),
-        free % {"number": f"{facts.reserved_free:,}"},
+        free % {"number": Amount(facts.reserved_free)},
         _("Nobody of the group who can take one waits. Everyone else gets the next other seat."),
         *_deadline(facts),
     )
 
 
 def _promoting(facts: PromotionFacts) -> PromotionStatus:
+    taken = ngettext(
+        "The seat is taken again (%(held)s), and %(people)s wait.",
+        "Every seat is taken again (%(held)s), and %(people)s wait.",
+        facts.capacity,
+    )
+    if facts.verified == 1:
+        taken = ngettext(
+            "The seat is taken again (%(held)s), and %(people)s waits.",
+            "Every seat is taken again (%(held)s), and %(people)s waits.",
+            facts.capacity,
+        )
+    names = {"held": _held_seats(facts), "people": people(facts.verified)}
     return PromotionStatus(
         Cause.MOVING,
-        "The line is moving: someone was promoted within the last hour.",
-        f"{plural(facts.capacity, 'The seat', 'Every seat')} is taken again ({_held_seats(facts)}),"
-        f" and {people(facts.verified)} {plural(facts.verified, 'waits', 'wait')}.",
+        _("The line is moving: someone was promoted within the last hour."),
+        taken % names,
         _next_seat(facts),
         *_deadline(facts),
         tone="good",
@@ -287,45 +358,69 @@ def _promoting(facts: PromotionFacts) -> PromotionStatus:
 
 
 def _full(facts: PromotionFacts) -> PromotionStatus:
+    taken = _("The only seat is taken: %(held)s.")
+    if facts.capacity > 1:
+        taken = ngettext(
+            "%(seats)s seat is taken: %(held)s.",
+            "All %(seats)s seats are taken: %(held)s.",
+            facts.capacity,
+        )
+    still = _("Nothing happens until then.")
     return PromotionStatus(
         Cause.NO_SEAT_FREE,
-        "No seat is free.",
-        f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
-        f" {_held_seats(facts)}.",
-        _next_seat(facts) + ("" if facts.pending else " Nothing happens until then."),
+        _("No seat is free."),
+        taken % {"seats": Amount(facts.capacity), "held": _held_seats(facts)},
+        _next_seat(facts) if facts.pending else f"{_next_seat(facts)} {still}",
         *_deadline(facts),
         tone="plain" if facts.pending else "warn",
     )
 
 
 def _next_seat(facts: PromotionFacts) -> str:
-    whom = plural(facts.active, "the person", "someone")
-    own = f"A seat opens when you decide on {whom} in review"
-    if not facts.pending:
-        return f"{own}, or when {plural(facts.active, 'they withdraw', 'one of them withdraws')}."
-    if not facts.active:
-        return "A seat opens when someone passes, withdraws or misses the deadline."
-    return f"{own}, or when a deadline passes."
+    if facts.pending and not facts.active:
+        return _("A seat opens when someone passes, withdraws or misses the deadline.")
+    if facts.pending:
+        return ngettext(
+            "A seat opens when you decide on the person in review, or when a deadline passes.",
+            "A seat opens when you decide on someone in review, or when a deadline passes.",
+            facts.active,
+        )
+    return ngettext(
+        "A seat opens when you decide on the person in review, or when they withdraw.",
+        "A seat opens when you decide on someone in review, or when one of them withdraws.",
+        facts.active,
+    )
 
 
 def _deadline(facts: PromotionFacts) -> tuple[str, datetime | None]:
     if facts.pending and facts.first_deadline:
-        return "The next deadline is", facts.first_deadline
+        # Translators: a time follows: “The next deadline is in 3 hours”.
+        return _("The next deadline is"), facts.first_deadline
     return "", None
 
 
 def _held_seats(facts: PromotionFacts) -> str:
-    parts = [f"{facts.active:,} in review"] if facts.active else []
-    parts += [f"{facts.pending:,} must confirm"] if facts.pending else []
-    return " and ".join(parts) or "nobody"
-
-
-def _gets(facts: PromotionFacts) -> str:
-    return "is offered" if facts.offers_first_seat else "gets"
+    names = {"active": Amount(facts.active), "pending": Amount(facts.pending)}
+    if facts.active and facts.pending:
+        return (
+            ngettext(
+                "%(active)s in review and %(pending)s must confirm",
+                "%(active)s in review and %(pending)s must confirm",
+                facts.pending,
+            )
+            % names
+        )
+    if facts.active:
+        return ngettext("%(active)s in review", "%(active)s in review", facts.active) % names
+    if facts.pending:
+        must = ngettext("%(pending)s must confirm", "%(pending)s must confirm", facts.pending)
+        return must % names
+    return pgettext("who holds seats", "nobody")
 
 
 def _free_seats(facts: PromotionFacts) -> str:
-    return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
+    free = ngettext("%(number)s seat is free.", "%(number)s seats are free.", facts.free)
+    return free % {"number": Amount(facts.free)}
 
 
 # The causes, in the order in which they are checked.
@@ -363,14 +458,28 @@ def describe_seats(job: _SeatCounts) -> str:
     """Say how many seats of a job are used for what: 3 in review, 1 offered, 2 free."""
     is_closed = job.status == "CLOSED"
     free, reserved = (0, 0) if is_closed else (job.seats_free, job.reserved_seats_free)
+    offered = job.pending_count
     counts = [
-        (_("%(number)s in review"), job.active_count),
-        (_("%(number)s offered"), job.pending_count),
-        (_("%(number)s free"), free),
-        (_("%(number)s reserved and free"), reserved),
+        (
+            ngettext("%(active)s in review", "%(active)s in review", job.active_count),
+            job.active_count,
+        ),
+        (ngettext("%(offered)s offered", "%(offered)s offered", offered), offered),
+        (ngettext("%(free)s free", "%(free)s free", free), free),
+        (
+            ngettext("%(reserved)s reserved and free", "%(reserved)s reserved and free", reserved),
+            reserved,
+        ),
     ]
-    used = [words % {"number": f"{number:,}"} for words, number in counts if number]
-    return ", ".join(used) or _("nobody in review")
+    names = {
+        "active": Amount(job.active_count),
+        "offered": Amount(offered),
+        "free": Amount(free),
+        "reserved": Amount(reserved),
+    }
+    used = [words % names for words, number in counts if number]
+    # Translators: between the parts of a list without “and”: 3 in review, 1 offered, 2 free.
+    return pgettext("list", ", ").join(used) or _("nobody in review")
 
 
 # Reason why nobody is being promoted before the order of a line is drawn by lot. Pure.
@@ -378,164 +487,36 @@ def describe_seats(job: _SeatCounts) -> str:
 
 def describe_pending_draw(facts: PromotionFacts, draw_at: datetime) -> PromotionStatus:
     """Return the status of a job that takes applications and whose draw is still to come."""
-    part = (
-        f"{facts.waiting:,} {plural(facts.waiting, 'application takes', 'applications take')} part"
-    )
+    names = {"number": Amount(facts.waiting)}
     if draw_at <= facts.now:
+        part = ngettext(
+            "%(number)s application takes part. The draw is due, and happens before anything else"
+            " in this line.",
+            "%(number)s applications take part. The draw is due, and happens before anything else"
+            " in this line.",
+            facts.waiting,
+        )
         return PromotionStatus(
             Cause.DRAW,
-            "The order is about to be drawn by lot.",
-            f"{part}. The draw is due, and happens before anything else in this line.",
-            "Then the people at the front are offered the seats.",
-            "Due",
+            _("The order is about to be drawn by lot."),
+            part % names,
+            _("Then the people at the front are offered the seats."),
+            # Translators: a time follows: “Due 3 minutes ago”.
+            pgettext("time", "Due"),
             draw_at,
             tone="plain" if facts.worker_alive else "bad",
         )
+    part = ngettext(
+        "%(number)s application takes part so far. Nobody gets a seat before the draw.",
+        "%(number)s applications take part so far. Nobody gets a seat before the draw.",
+        facts.waiting,
+    )
     return PromotionStatus(
         Cause.DRAW,
-        "The order is still to be drawn by lot.",
-        f"{part} so far. Nobody gets a seat before the draw.",
-        "After the draw, the people at the front are offered the seats.",
-        "The draw is",
+        _("The order is still to be drawn by lot."),
+        part % names,
+        _("After the draw, the people at the front are offered the seats."),
+        # Translators: a time follows: “The draw is in 3 hours”.
+        _("The draw is"),
         draw_at,
     )
-
-
-# Sentences about how long a person will probably wait. Pure.
-
-
-NOT_KNOWN = "How long you will wait is not known yet."
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
-
-
-class _Forecast(Protocol):
-    @property
-    def half(self) -> int: ...
-
-    @property
-    def most(self) -> int: ...
-
-
-class DescribedProspect(Protocol):
-    """The fields of a prospect that its sentences use."""
-
-    @property
-    def forecast(self) -> _Forecast: ...
-
-    @property
-    def counted(self) -> int: ...
-
-    @property
-    def share(self) -> int | None: ...
-
-
-def describe_prospect(prospect: DescribedProspect) -> str:
-    """Say when people in a place will most likely be offered a seat."""
-    return _("You should get a seat %(wait)s.") % {"wait": describe_wait(prospect)}
-
-
-def describe_wait(prospect: DescribedProspect) -> str:
-    """Return the time in which half, and four fifths, of the people in a place are offered a seat.
-
-    Words to end a sentence with: "in 4 to 9 days", "in about 3 days", "in 20 hours to 3 days".
-    """
-    half, most = (_count_wait(each) for each in (prospect.forecast.half, prospect.forecast.most))
-    if half == most:
-        return _("in about %(wait)s") % {"wait": _format_wait(*most)}
-    least = f"{half[0]:,}" if half[1] == most[1] else _format_wait(*half)
-    return _("in %(least)s to %(most)s") % {"least": least, "most": _format_wait(*most)}
-
-
-def describe_least_wait(seconds: int) -> str:
-    """Say how long a person waits at least, because people further ahead wait as long."""
-    wait = _format_wait(*_count_wait(seconds, rounded=floor))
-    return _("You will probably wait more than %(wait)s for a seat.") % {"wait": wait}
-
-
-def describe_forecast_accuracy(counted: int, share: int | None) -> str:
-    """Say how many of the last forecasts of a job came true; nothing while there are too few."""
-    if share is None:
-        return ""
-    return f"{share}% of the last {counted:,} forecasts here were right."
-
-
-def _count_wait(seconds: float, *, rounded: Callable[[float], int] = ceil) -> tuple[int, str]:
-    """Return a duration, rounded, in the largest unit of which it has at least two."""
-    for unit, size in _UNITS:
-        if seconds >= 2 * size or unit == "minute":
-            return max(1, rounded(seconds / size)), unit
-    raise AssertionError("a minute is the last unit")
-
-
-def _format_wait(number: int, unit: str) -> str:
-    return f"{number:,} {plural(number, unit)}"
-
-
-# Explanations of why a person's place in line changed. Pure.
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceChange:
-    """Last change of a person's place in line.
-
-    `people` is how many people the event affected at that time. `own` means that the person was one
-    of them.
-    """
-
-    event: EventType
-    at: datetime
-    people: int = 1
-    own: bool = False
-
-
-def explain_moved_position(change: PlaceChange) -> str:
-    """Explain the last change of a person's place in line."""
-    known = _OWN_CHANGES if change.own else _CHANGES_BY_ONE
-    if change.own or change.event in known:
-        return str(known.get(change.event, ""))  # nothing for an offer: they wait no longer
-    who = "Someone"
-    if change.people > 1:
-        who = capitalized(format_count(change.people, "person", "people"))
-    by = format_number(change.people)
-    match change.event:
-        case EventType.PROMOTED:
-            were = plural(change.people, "was", "were")
-            return f"{who} ahead of you {were} offered a seat, so you moved up by {by}."
-        case EventType.VERIFIED:
-            came = plural(change.people, "has", "have")
-            return (
-                f"{who} who joined before you {came} verified their email address. You moved back"
-                f" by {by}."
-            )
-        case EventType.REINSTATED:
-            are = plural(change.people, "is", "are")
-            return (
-                f"{who} {are} ahead of you again: the company cancelled a miss or a decision."
-                f" You moved back by {by}."
-            )
-        case EventType.PASSED:
-            are = plural(change.people, "is", "are")
-            return f"{who} who passed a turn {are} ahead of you again. You moved back by {by}."
-        case EventType.APPLIED | EventType.DECAYED:
-            came = plural(change.people, "has", "have")
-            return (
-                f"{who} {came} joined ahead of you, because your miss cost you places. You moved"
-                f" back by {by}."
-            )
-    return f"{who} ahead of you left the line, so you moved up by {by}."
-
-
-_CHANGES_BY_ONE: dict[EventType, str | Promise] = {
-    EventType.MOVED_AHEAD: gettext_lazy(
-        "Someone behind you was moved ahead by an exception. You moved back by one."
-    ),
-}
-_OWN_CHANGES: dict[EventType, str | Promise] = {
-    EventType.APPLIED: "You joined the line.",
-    EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
-    EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
-    EventType.DECAYED: "You missed a deadline, so your place is further back now.",
-    EventType.PASSED: "You passed a turn, and kept your place.",
-    EventType.REINSTATED: "The company gave you back the place you had before.",
-    EventType.MOVED_AHEAD: gettext_lazy("The company moved you to the front by an exception."),
-}

@@ -16,7 +16,7 @@ from pipeline.wording.explanations import (
     explain_doing_nothing,
     explain_line,
 )
-from pipeline.wording.status import PlaceChange, explain_moved_position
+from pipeline.wording.waiting import PlaceChange, explain_moved_position
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 

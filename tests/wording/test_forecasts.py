@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.figures.forecast import Forecast, Prospect
-from pipeline.wording.status import (
+from pipeline.wording.waiting import (
     describe_forecast_accuracy,
     describe_least_wait,
     describe_prospect,

@@ -63,7 +63,7 @@ from pipeline.texts.words import read_decision_texts
 from pipeline.wording.english import isolated
 from pipeline.wording.exceptions import describe_overtaking
 from pipeline.wording.explanations import describe_target
-from pipeline.wording.status import explain_moved_position
+from pipeline.wording.waiting import explain_moved_position
 
 LAST_EVENTS = 50
 CONFIRMED = "Seat confirmed."

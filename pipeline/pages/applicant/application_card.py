@@ -22,7 +22,7 @@ from pipeline.wording import sentences
 from pipeline.wording.events import find_words
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing, explain_lapse
 from pipeline.wording.sentences import Reader
-from pipeline.wording.status import describe_prospect, describe_wait
+from pipeline.wording.waiting import describe_prospect, describe_wait
 
 FORECAST_WIDTH = 316  # of the drawn scale, which ends a quarter after the likely time
 

@@ -32,7 +32,7 @@ from pipeline.wording.english import capitalized
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.exceptions import REASON_WORDS as EXCEPTION_REASON_WORDS
 from pipeline.wording.explanations import describe_pace, describe_target, explain_line
-from pipeline.wording.status import (
+from pipeline.wording.waiting import (
     NOT_KNOWN,
     describe_forecast_accuracy,
     describe_least_wait,

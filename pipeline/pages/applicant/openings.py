@@ -52,7 +52,7 @@ from pipeline.wording.openings import (
     describe_steps,
 )
 from pipeline.wording.postings import describe_facts
-from pipeline.wording.status import NOT_KNOWN, describe_least_wait, describe_wait
+from pipeline.wording.waiting import NOT_KNOWN, describe_least_wait, describe_wait
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
