@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from pipeline.domain.amounts import Amount
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
@@ -224,14 +225,15 @@ def offers_seat(event: EventForMail) -> bool:
 def compose_reminder(facts: Facts, deadline: datetime) -> Message:
     """Compose the reminder of an offer that is still open."""
     until = time_here_and_utc(deadline, facts.zone)
-    subject = (
-        f"Reminder: confirm your seat for “{facts.job_title}” by"
-        f" {format_time(deadline, facts.zone)}"
-    )
+    subject = _("Reminder: confirm your seat for “%(job)s” by %(until)s") % {
+        "job": facts.job_title,
+        "until": format_time(deadline, facts.zone),
+    }
     first = Paragraph(
-        f"Your seat is not confirmed yet. Confirm by {until}, or it goes to the next person.",
+        _("Your seat is not confirmed yet. Confirm by %(until)s, or it goes to the next person.")
+        % {"until": until},
         facts.confirm_link,
-        "Confirm my seat",
+        _("Confirm my seat"),
     )
     return _build(facts, subject, first, _choices_paragraph(facts))
 
@@ -240,15 +242,16 @@ def compose_yes_end(event: EventForMail, facts: Facts) -> Message:
     """Compose the reminder that a yes in advance ends soon."""
     until = event.data["accept_until"]
     ends = time_here_and_utc(until, facts.zone)
-    subject = (
-        f"Your advance acceptance for “{facts.job_title}” ends at {format_time(until, facts.zone)}"
-    )
-    what = (
-        f"You said yes in advance. This ends at {ends}. If your turn comes after that, you"
+    subject = _("Your advance acceptance for “%(job)s” ends at %(until)s") % {
+        "job": facts.job_title,
+        "until": format_time(until, facts.zone),
+    }
+    what = _(
+        "You said yes in advance. This ends at %(until)s. If your turn comes after that, you"
         " confirm the seat by a deadline. You keep your place in line."
-    )
-    again = "You can say yes for longer:"
-    follow = Paragraph(again, facts.application_link, "My application")
+    ) % {"until": ends}
+    again = _("You can say yes for longer:")
+    follow = Paragraph(again, facts.application_link, _("My application"))
     return _build(facts, subject, Paragraph(what), *_place_paragraphs(facts), follow)
 
 
@@ -261,7 +264,7 @@ def compose_overtaken(event: EventForMail, facts: Facts) -> Message:
         people=event.data[PEOPLE_PASSED],
         zone=facts.zone,
     )
-    wrote = [Paragraph(f"{facts.company}:\n\n{facts.answer}")] if facts.answer else []
+    wrote = [_quote(_QUOTED, facts)] if facts.answer else []
     follow = Paragraph(_("See your place:"), facts.application_link, _("My application"))
     subject = _("Someone was moved ahead of you in the line for “%(job)s”")
     named = subject % {"job": facts.job_title}
@@ -275,21 +278,22 @@ def _compose_applied(event: EventForMail, facts: Facts) -> Message:
         return _compose_offer(
             event, facts, *([_put_forward_paragraph(facts)] if by_company else [])
         )
-    follow = Paragraph(_TRACK, facts.application_link, "My application")
+    follow = Paragraph(str(_TRACK), facts.application_link, _("My application"))
+    names = {"job": facts.job_title, "company": facts.company}
     if by_company:
-        subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
+        subject = _("You were put forward for “%(job)s” at %(company)s") % names
         return _compose_sentence(event, facts, subject, follow, _put_forward_paragraph(facts))
-    subject = f"You have applied for “{facts.job_title}” at {facts.company}"
+    subject = _("You have applied for “%(job)s” at %(company)s") % names
     thanks = Paragraph(_("Thank you for applying."), is_courtesy=True)
     return _compose_sentence(event, facts, subject, *_place_paragraphs(facts), thanks, follow)
 
 
-def _place_composer(subject: str) -> Callable[[EventForMail, Facts], Message]:
+def _place_composer(subject: Promise) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email about a person's place in line from a subject."""
 
     def compose_place_message(event: EventForMail, facts: Facts) -> Message:
-        named = subject.format(job=facts.job_title, company=facts.company)
-        follow = Paragraph(_TRACK, facts.application_link, "My application")
+        named = str(subject) % {"job": facts.job_title, "company": facts.company}
+        follow = Paragraph(str(_TRACK), facts.application_link, _("My application"))
         return _compose_sentence(event, facts, named, *_place_paragraphs(facts), follow)
 
     return compose_place_message
@@ -298,26 +302,29 @@ def _place_composer(subject: str) -> Callable[[EventForMail, Facts], Message]:
 def _place_paragraphs(facts: Facts) -> list[Paragraph]:
     if facts.draw_at:
         when = time_here_and_utc(facts.draw_at, facts.zone)
-        return [
-            Paragraph(
-                f"The order of the line is drawn by lot at {when}. Until then nobody has a place,"
-                " and it does not matter who applied first."
-            )
-        ]
+        drawn = _(
+            "The order of the line is drawn by lot at %(when)s. Until then nobody has a place, and"
+            " it does not matter who applied first."
+        )
+        return [Paragraph(drawn % {"when": when})]
     if not facts.place:
         return []
-    return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]
+    place = _("Your place in line now: %(place)s.") % {"place": Amount(facts.place)}
+    return [Paragraph(f"{place} {facts.prospect}".strip())]
 
 
 def _put_forward_paragraph(facts: Facts) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
     return Paragraph(
-        f"{facts.company} put you forward for this job with this address. Next in Line manages the"
-        " waitlist and emails you when it is your turn. If you do not want this, sign in with this"
-        " address and withdraw. You need no password. You can erase everything we store about you"
-        " under “My data”:",
+        _(
+            "%(company)s put you forward for this job with this address. Next in Line manages the"
+            " waitlist and emails you when it is your turn. If you do not want this, sign in with"
+            " this address and withdraw. You need no password. You can erase everything we store"
+            " about you under “My data”:"
+        )
+        % {"company": facts.company},
         facts.data_link,
-        "My data",
+        _("My data"),
     )
 
 
@@ -328,10 +335,12 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
         _("It is your turn. Confirm by %(until)s, or the seat goes to the next person.")
         % {"until": until},
         facts.confirm_link,
-        "Confirm my seat",
+        _("Confirm my seat"),
     )
-    in_zone = format_time(deadline, facts.zone)
-    subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
+    subject = _("Your turn: confirm your seat for “%(job)s” by %(until)s") % {
+        "job": facts.job_title,
+        "until": format_time(deadline, facts.zone),
+    }
     seat = Paragraph(_("A seat means a person reads your application. It is not the job."))
     choices = _choices_paragraph(facts)
     message = _build(facts, subject, first, seat, *_zone_paragraphs(facts), choices, *more)
@@ -360,18 +369,18 @@ def _choices_paragraph(facts: Facts) -> Paragraph:
 
 def _compose_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
-    subject = (
-        f"More time: confirm your seat for “{facts.job_title}” by"
-        f" {format_time(deadline, facts.zone)}"
-    )
+    subject = _("More time: confirm your seat for “%(job)s” by %(until)s") % {
+        "job": facts.job_title,
+        "until": format_time(deadline, facts.zone),
+    }
     told = sentences.compose(event, Reader.APPLICANT, facts.zone)
-    first = Paragraph(told, facts.confirm_link, "Confirm my seat")
+    first = Paragraph(told, facts.confirm_link, _("Confirm my seat"))
     message = _build(facts, subject, first, *_zone_paragraphs(facts))
     return replace(message, calendar=CalendarNote(facts.extensions))
 
 
 def _notice_composer(
-    subject: str, *after: tuple[str | Promise, str, str]
+    subject: Promise, *after: tuple[Promise, str, Promise | str]
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
@@ -379,25 +388,34 @@ def _notice_composer(
         names = {"job": facts.job_title, "company": facts.company}
         closing = [
             Paragraph(
-                str(text).format(**names),
+                str(text),
                 getattr(facts, link) if link else "",
-                label,
+                str(label),
                 is_courtesy=text in COURTESIES,
             )
             for text, link, label in after
         ]
-        return _compose_sentence(event, facts, subject.format(**names), *closing)
+        return _compose_sentence(event, facts, str(subject) % names, *closing)
 
     return compose_notice_message
 
 
-_CONFIRMED = ("Your seat for “{job}” is confirmed", "You have a seat for “{job}”")
-_TRACK = "See your place, or withdraw:"
+_CONFIRMED = (
+    gettext_lazy("Your seat for “%(job)s” is confirmed"),
+    gettext_lazy("You have a seat for “%(job)s”"),
+)
+_TRACK = gettext_lazy("See your place, or withdraw:")
+_APPLICATION = ("application_link", gettext_lazy("My application"))
+# Translators: what the company wrote follows in a paragraph of its own.
+_QUOTED, _WROTE = gettext_lazy("%(company)s:"), gettext_lazy("%(company)s wrote:")
 
 
 def _compose_answer(event: EventForMail, facts: Facts) -> Message:
-    subject = f"{facts.company} has looked again at your application for “{facts.job_title}”"
-    follow = Paragraph("See your application:", facts.application_link, "My application")
+    subject = _("%(company)s has looked again at your application for “%(job)s”") % {
+        "company": facts.company,
+        "job": facts.job_title,
+    }
+    follow = Paragraph(_("See your application:"), facts.application_link, _("My application"))
     changed = event.data.get(ANSWER) == ContestAnswer.CHANGED
     place = _place_paragraphs(facts) if changed else []
     return _compose_sentence(event, facts, subject, *_answer_paragraphs(facts), *place, follow)
@@ -405,40 +423,49 @@ def _compose_answer(event: EventForMail, facts: Facts) -> Message:
 
 def _answer_paragraphs(facts: Facts) -> list[Paragraph]:
     """Quote what the company wrote to this person, if anything."""
-    return [Paragraph(f"{facts.company} wrote:\n\n{facts.answer}")] if facts.answer else []
+    return [_quote(_WROTE, facts)] if facts.answer else []
+
+
+def _quote(introduction: Promise, facts: Facts) -> Paragraph:
+    said = str(introduction) % {"company": facts.company}
+    return Paragraph(f"{said}\n\n{facts.answer}")
 
 
 def _compose_question(event: EventForMail, facts: Facts) -> Message:
     """Compose an email about a further question, which is read with its text when it is sent."""
-    subject = _("{company} asks you one more question about “{job}”")
-    asked = [Paragraph(f"{facts.company}:\n\n{facts.answer}")] if facts.answer else []
+    subject = _("%(company)s asks you one more question about “%(job)s”")
+    asked = [_quote(_QUOTED, facts)] if facts.answer else []
     follow = Paragraph(_("Answer it here:"), facts.application_link, _("Answer the question"))
-    named = subject.format(company=facts.company, job=facts.job_title)
+    named = subject % {"company": facts.company, "job": facts.job_title}
     return _compose_sentence(event, facts, named, *asked, follow)
 
 
 def _compose_hire(_event: EventForMail, facts: Facts) -> Message:
     """Congratulate, without the reason: it explains why the line ended, not why they were hired."""
-    good = f"Congratulations! {facts.company} hired you and will contact you about the next steps."
-    ended = "Your application has ended, and there is nothing more for you to do here."
-    subject = f"You are hired: “{facts.job_title}” at {facts.company}"
+    names = {"job": facts.job_title, "company": facts.company}
+    good = (
+        _("Congratulations! %(company)s hired you and will contact you about the next steps.")
+        % names
+    )
+    ended = _("Your application has ended, and there is nothing more for you to do here.")
+    subject = _("You are hired: “%(job)s” at %(company)s") % names
     return _build(facts, subject, Paragraph(good), Paragraph(ended))
 
 
 def _compose_ending(
-    subject: str, thanks: str | Promise = ""
+    subject: Promise, thanks: str | Promise = ""
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose the email about an ending that the person can ask to look at again."""
 
     def compose_ending_message(event: EventForMail, facts: Facts) -> Message:
-        named = subject.format(job=facts.job_title, company=facts.company)
+        named = str(subject) % {"job": facts.job_title, "company": facts.company}
         days = settings.CONTEST_DAYS
         again = ngettext(
             "If you think this is wrong, you have %(days)d day to ask the company to look again:",
             "If you think this is wrong, you have %(days)d days to ask the company to look again:",
             days,
         )
-        follow = Paragraph(again % {"days": days}, facts.application_link, "My application")
+        follow = Paragraph(again % {"days": days}, facts.application_link, _("My application"))
         kind = [Paragraph(str(thanks), is_courtesy=True)] if thanks else []
         told = Paragraph(sentences.compose(event, Reader.APPLICANT, facts.zone))
         return _build(facts, named, *kind, told, *_answer_paragraphs(facts), follow)
@@ -446,7 +473,7 @@ def _compose_ending(
     return compose_ending_message
 
 
-OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
+OTHER_JOBS = (gettext_lazy("Other open jobs:"), "openings_link", gettext_lazy("Open jobs"))
 THANKS_FOR_APPLYING = gettext_lazy("Thank you for applying, and for your time.")
 THANKS_FOR_WAITING = gettext_lazy("Thank you for applying, and for waiting.")
 THANKS_FOR_ROOM = gettext_lazy("Thank you for making room for the next person.")
@@ -456,44 +483,59 @@ WHAT_IS_NEXT = gettext_lazy("A person now reads your application. We email you t
 # The events and outcomes with an email, and the function that composes it.
 MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.APPLIED: _compose_applied,
-    EventType.VERIFIED: _place_composer("You are in line for “{job}” at {company}"),
+    EventType.VERIFIED: _place_composer(
+        gettext_lazy("You are in line for “%(job)s” at %(company)s")
+    ),
     EventType.PROMOTED: _compose_offer,
     EventType.DEADLINE_EXTENDED: _compose_extension,
     EventType.ACKNOWLEDGED: lambda event, facts: _notice_composer(
         _CONFIRMED[ACCEPTED_UNTIL in event.data],
         (WHAT_IS_NEXT, "", ""),
-        ("See your application, or withdraw:", "application_link", "My application"),
+        (gettext_lazy("See your application, or withdraw:"), *_APPLICATION),
     )(event, facts),
     EventType.DECAYED: _notice_composer(
-        "You missed the deadline for “{job}” and are back in line",
-        ("See your new place, or withdraw:", "application_link", "My application"),
+        gettext_lazy("You missed the deadline for “%(job)s” and are back in line"),
+        (gettext_lazy("See your new place, or withdraw:"), *_APPLICATION),
     ),
     EventType.PASSED: _notice_composer(
-        "You passed your turn for “{job}” and keep your place",
-        ("See your place, or withdraw:", "application_link", "My application"),
+        gettext_lazy("You passed your turn for “%(job)s” and keep your place"),
+        (_TRACK, *_APPLICATION),
     ),
-    EventType.REINSTATED: _place_composer("You have your place back in the line for “{job}”"),
+    EventType.REINSTATED: _place_composer(
+        gettext_lazy("You have your place back in the line for “%(job)s”")
+    ),
     EventType.CONTESTED: _notice_composer(
-        "You asked {company} to look again at “{job}”",
-        ("See what you wrote, and the answer when it comes:", "application_link", "My application"),
+        gettext_lazy("You asked %(company)s to look again at “%(job)s”"),
+        (gettext_lazy("See what you wrote, and the answer when it comes:"), *_APPLICATION),
     ),
     EventType.CONTEST_ANSWERED: _compose_answer,
     EventType.QUESTION_ASKED: _compose_question,
-    EventType.MOVED_AHEAD: _place_composer("You were moved to the front of the line for “{job}”"),
-    EventType.PLACED: _place_composer("Your place in line for “{job}” has been drawn"),
+    EventType.MOVED_AHEAD: _place_composer(
+        gettext_lazy("You were moved to the front of the line for “%(job)s”")
+    ),
+    EventType.PLACED: _place_composer(
+        gettext_lazy("Your place in line for “%(job)s” has been drawn")
+    ),
     Outcome.WITHDRAWN: _notice_composer(
-        "You have withdrawn from “{job}” at {company}", (THANKS_FOR_ROOM, "", ""), OTHER_JOBS
+        gettext_lazy("You have withdrawn from “%(job)s” at %(company)s"),
+        (THANKS_FOR_ROOM, "", ""),
+        OTHER_JOBS,
     ),
     Outcome.LAPSED: _compose_ending(
-        "Your application for “{job}” has ended: too many missed deadlines"
+        gettext_lazy("Your application for “%(job)s” has ended: too many missed deadlines")
     ),
-    Outcome.REMOVED: _compose_ending("{company} removed you from the line for “{job}”"),
+    Outcome.REMOVED: _compose_ending(
+        gettext_lazy("%(company)s removed you from the line for “%(job)s”")
+    ),
     Outcome.REJECTED: _compose_ending(
-        "{company} has decided on your application for “{job}”", THANKS_FOR_APPLYING
+        gettext_lazy("%(company)s has decided on your application for “%(job)s”"),
+        THANKS_FOR_APPLYING,
     ),
     Outcome.HIRED: _compose_hire,
     Outcome.JOB_CLOSED: _notice_composer(
-        "{company} has closed the job “{job}”", (THANKS_FOR_WAITING, "", ""), OTHER_JOBS
+        gettext_lazy("%(company)s has closed the job “%(job)s”"),
+        (THANKS_FOR_WAITING, "", ""),
+        OTHER_JOBS,
     ),
 }
 
