@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from email.utils import formataddr, parseaddr
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from django.utils.translation import ngettext
 from applicants import mail
 from applicants.models import Applicant
 from pipeline.correspondence.reply_addresses import make_reply_address
+from pipeline.domain.amounts import Amount
 from pipeline.mail import dev_mailbox
 from pipeline.mail.links import messages_url
 from pipeline.models import ApplicationMessage, Attachment, EmailState
@@ -22,6 +22,7 @@ from pipeline.notifications.applicants import MEANINGS, UNREACHABLE
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.rendering import render_email
 from pipeline.texts.fields import greeted_name
+from pipeline.texts.letterheads import from_header
 from pipeline.wording.english import isolated, strip_isolates
 
 
@@ -32,7 +33,7 @@ def send(message_id: UUID) -> str:
     take it now.
     """
     rows = ApplicationMessage.objects.select_related(
-        "author", "application__applicant", "job__posting", "job__company"
+        "author", "application__applicant", "job__posting", "job__company__letterhead"
     )
     row = rows.filter(id=message_id).first()
     if row is None or row.application.applicant.is_erased:
@@ -64,10 +65,7 @@ def _note(message_id: UUID, state: EmailState, **columns: str) -> str:
 def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
     """Build the email that brings a message. Answers go to the thread, if the site takes them."""
     email = render_email(compose(row), to=to, email_id=row.id)
-    # One line, without what could end the name or pass for an address of its own.
-    name = " ".join(_name_writer(row).split())
-    site = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
-    email.from_email = formataddr((strip_isolates(name).replace("@", " "), site))
+    email.from_email = from_header(row.job.company)
     if answers_to := make_reply_address(row.application_id):
         email.reply_to = [answers_to]
     thread = mail.build_message_id(row.application_id)  # of no email: what holds it together
@@ -96,7 +94,7 @@ def compose(row: ApplicationMessage) -> Message:
         (
             Paragraph(_("%(writer)s wrote to you about “%(job)s”:") % said),
             Paragraph(row.text, is_written=True),
-            *([Paragraph(number % {"number": files})] if files else ()),
+            *([Paragraph(number % {"number": Amount(files)})] if files else ()),
             Paragraph(how, page, _("Open the messages")),
         ),
         name=greeted_name(row.application.name),

@@ -11,14 +11,17 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Now
+from django.utils.formats import date_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext
 
 from applicants import mail
 from applicants.people import stop_reminders
 from jobs.models import Job, JobMember, JobStatus, Membership, Telling
 from jobs.team import set_member_emails
 from pipeline.database import instants
+from pipeline.domain.amounts import Amount
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
 from pipeline.domain.permissions import RULES, Action
 from pipeline.line.clock import read_company_clock
@@ -44,7 +47,7 @@ from pipeline.selectors.members import members_allowed
 from pipeline.selectors.system import read_decay_worker_health
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
-from pipeline.wording.english import count, isolated, people
+from pipeline.wording.english import isolated
 from tasks.context import Context
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Status, Task
@@ -88,71 +91,85 @@ _NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
 class AlertWords:
     """An alert: its subject, the sentence below, and the path of the page it leads to."""
 
-    subject: str
-    text: str
+    subject: Promise
+    text: Promise
     path: str
-    label: str
+    label: Promise
     action: Action = Action.READ_COMPANY  # only members who may take it can open the page
 
 
 ALERT_WORDS: dict[str, AlertWords] = {
     "DECAY_SILENT": AlertWords(
-        "Deadlines are not being enforced",
-        "The decay worker has not run for more than a minute. Deadlines still count, but the next"
-        " person is not offered a seat until someone changes the job. Start the worker"
-        " (manage.py run_decay).",
+        gettext_lazy("Deadlines are not being enforced"),
+        gettext_lazy(
+            "The decay worker has not run for more than a minute. Deadlines still count, but the"
+            " next person is not offered a seat until someone changes the job. Start the worker"
+            " (manage.py run_decay)."
+        ),
         "/company/system/",
-        "System status",
+        gettext_lazy("System status"),
     ),
     "LINE_EMPTY": AlertWords(
-        "A job has free seats and nobody waiting",
-        "An open job has had free seats and an empty waitlist for a day.",
+        gettext_lazy("A job has free seats and nobody waiting"),
+        gettext_lazy("An open job has had free seats and an empty waitlist for a day."),
         "/company/",
-        "Your jobs",
+        gettext_lazy("Your jobs"),
     ),
     "DEAD_LETTERS": AlertWords(
-        "A background task failed in all its attempts",
-        "At least one of your tasks failed in all its attempts. Look at its error, then run it"
-        " again or discard it.",
+        gettext_lazy("A background task failed in all its attempts"),
+        gettext_lazy(
+            "At least one of your tasks failed in all its attempts. Look at its error, then run it"
+            " again or discard it."
+        ),
         "/company/work/dead/",
-        "Dead letters",
+        gettext_lazy("Dead letters"),
     ),
     "EMAILS_FAILED": AlertWords(
-        "An email could not be delivered",
-        "At least one email to an applicant was refused or came back. The application’s page says"
-        " which one, and why.",
+        gettext_lazy("An email could not be delivered"),
+        gettext_lazy(
+            "At least one email to an applicant was refused or came back. The application’s page"
+            " says which one, and why."
+        ),
         "/company/",
-        "Your jobs",
+        gettext_lazy("Your jobs"),
     ),
     "CONTEST_ASKED": AlertWords(
-        "An applicant has asked you to look again",
-        "An applicant whose application ended has asked you to look at it again. The list shows"
-        " when your answer is due.",
+        gettext_lazy("An applicant has asked you to look again"),
+        gettext_lazy(
+            "An applicant whose application ended has asked you to look at it again. The list shows"
+            " when your answer is due."
+        ),
         "/company/look-again/?state=OPEN",
-        "Look again",
+        gettext_lazy("Look again"),
         Action.ANSWER_CONTEST,
     ),
     "CONTEST_DUE": AlertWords(
-        "An applicant is waiting for your answer",
-        "You have less than three days left to answer someone who asked you to look again.",
+        gettext_lazy("An applicant is waiting for your answer"),
+        gettext_lazy(
+            "You have less than three days left to answer someone who asked you to look again."
+        ),
         "/company/look-again/?state=OPEN",
-        "Look again",
+        gettext_lazy("Look again"),
         Action.ANSWER_CONTEST,
     ),
     "CONTEST_OVERDUE": AlertWords(
-        "An answer to an applicant is overdue",
-        "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
-        " see how many of a job’s answers are overdue.",
+        gettext_lazy("An answer to an applicant is overdue"),
+        gettext_lazy(
+            "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
+            " see how many of a job’s answers are overdue."
+        ),
         "/company/look-again/?state=OVERDUE",
-        "Look again",
+        gettext_lazy("Look again"),
         Action.ANSWER_CONTEST,
     ),
     "WEBHOOK_DISABLED": AlertWords(
-        "A webhook endpoint was switched off",
-        "We switched off a webhook endpoint, because every delivery to it failed for three days or"
-        " it answered 410 Gone.",
+        gettext_lazy("A webhook endpoint was switched off"),
+        gettext_lazy(
+            "We switched off a webhook endpoint, because every delivery to it failed for three days"
+            " or it answered 410 Gone."
+        ),
         "/company/webhooks/",
-        "Webhooks",
+        gettext_lazy("Webhooks"),
         Action.MANAGE_WEBHOOKS,
     ),
 }
@@ -230,10 +247,12 @@ def company_alert_email(company: str, kind: str) -> Message:
     words = ALERT_WORDS[kind]
     link = settings.SITE_URL + words.path
     paragraphs = (
-        Paragraph(words.text, link, words.label),
-        Paragraph(f"About {isolated(company)}."),
+        Paragraph(str(words.text), link, str(words.label)),
+        Paragraph(_("About %(company)s.") % {"company": isolated(company)}),
     )
-    return Message(f"{company}: {words.subject}", paragraphs)
+    # Translators: the subject of an email: the company's name, and what it is about.
+    subject = _("%(company)s: %(subject)s") % {"company": company, "subject": words.subject}
+    return Message(subject, paragraphs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,18 +270,41 @@ class JobFigures:
     overdue: int = 0  # reviews past the target
 
     @property
+    def line(self) -> str:
+        """Return a sentence on the job's line."""
+        seats = ngettext(
+            "%(taken)s of %(seats)s seat taken", "%(taken)s of %(seats)s seats taken", self.capacity
+        )
+        waiting = ngettext("%(people)s person waiting", "%(people)s people waiting", self.waiting)
+        confirming = ngettext("%(pending)s to confirm", "%(pending)s to confirm", self.must_confirm)
+        missed = ngettext(
+            "%(misses)s missed deadline in 24 hours",
+            "%(misses)s missed deadlines in 24 hours",
+            self.misses,
+        )
+        # Translators: of the four parts that follow the name of a job in a daily email.
+        all_of_it = _("%(job)s: %(seats)s, %(waiting)s, %(confirming)s, %(missed)s.")
+        return all_of_it % {
+            "job": isolated(self.title),
+            "seats": seats % {"taken": Amount(self.seats_taken), "seats": Amount(self.capacity)},
+            "waiting": waiting % {"people": Amount(self.waiting)},
+            "confirming": confirming % {"pending": Amount(self.must_confirm)},
+            "missed": missed % {"misses": Amount(self.misses)},
+        }
+
+    @property
     def reviews(self) -> str:
         """Return a sentence on the job's reviews; empty if there is nothing to say."""
         seated = ngettext(
-            "%(number)d person took a seat in 24 hours.",
-            "%(number)d people took a seat in 24 hours.",
+            "%(number)s person took a seat in 24 hours.",
+            "%(number)s people took a seat in 24 hours.",
             self.seated,
         )
         overdue = ngettext(
-            "%(number)d decision is overdue.", "%(number)d decisions are overdue.", self.overdue
+            "%(number)s decision is overdue.", "%(number)s decisions are overdue.", self.overdue
         )
         told = [(seated, self.seated), (overdue, self.overdue)]
-        return " ".join(words % {"number": number} for words, number in told if number)
+        return " ".join(words % {"number": Amount(number)} for words, number in told if number)
 
 
 def company_digest_email(
@@ -273,16 +315,19 @@ def company_digest_email(
         return None
     paragraphs = [
         Paragraph(
-            f"{isolated(each.title)}: {each.seats_taken} of {count(each.capacity, 'seat')} taken,"
-            f" {people(each.waiting)} waiting, {each.must_confirm} to confirm,"
-            f" {count(each.misses, 'missed deadline')} in 24 hours. {each.reviews}".rstrip(),
+            f"{each.line} {each.reviews}".rstrip(),
             each.link,
             each.title,
         )
         for each in figures
     ]
     mine = [Paragraph(own)] if own else []
-    return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", (*mine, *paragraphs))
+    subject = _("%(company)s: your jobs on %(day)s") % {
+        "company": company,
+        # Translators: a date as Django writes it: 5 March 2026.
+        "day": date_format(day, pgettext("date", "j F Y")),
+    }
+    return Message(subject, (*mine, *paragraphs))
 
 
 def _digest_of_own_reviews(member: Membership) -> str:

@@ -36,6 +36,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.signals import post_delete, post_save
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from applicants.models import Applicant, Device
 from jobs.models import Membership, User
@@ -206,7 +207,7 @@ class Owner(NamedTuple):
         people = Applicant.objects.select_for_update(no_key=True)
         person = people.get(id=self.applicant_id or UUID(int=0))
         if person.is_erased:
-            raise DeviceRefused("Your data has been erased.")
+            raise DeviceRefused(_("Your data has been erased."))
 
     def log_ids(self) -> dict[str, str]:
         """Return the person's id for the security log."""
@@ -237,7 +238,7 @@ def add_device(
     except (WebhookUrlRefused, ValueError):
         url, key, auth = "", b"", b""
     if len(auth) != SECRET_BYTES:
-        raise DeviceRefused("This browser’s push service cannot be used.")
+        raise DeviceRefused(_("This browser’s push service cannot be used."))
     digest = sha256(url.encode()).digest()
     with transaction.atomic():
         owner.lock()
@@ -245,7 +246,12 @@ def add_device(
             Device.objects.filter(id=here).exclude(digest=digest).delete()
         others = owner.devices().filter(site_key=vapid_key_id())
         if others.exclude(digest=digest).count() >= MOST_DEVICES:
-            raise DeviceRefused(f"You already have {MOST_DEVICES} devices. Remove one first.")
+            full = ngettext(
+                "You already have %(most)s device. Remove one first.",
+                "You already have %(most)s devices. Remove one first.",
+                MOST_DEVICES,
+            )
+            raise DeviceRefused(full % {"most": MOST_DEVICES})
         Device.objects.filter(digest=digest).exclude(id__in=owner.devices()).delete()
         device, is_new = Device.objects.update_or_create(
             digest=digest,
@@ -310,26 +316,41 @@ KEPT_FOR = timedelta(days=1)
 
 # The titles and texts, by offer, reminder, event or outcome, or the fact of a yes in advance.
 WORDS = {
-    EventType.PROMOTED: ("Your turn: {job}", "Confirm your seat by {until}."),
-    REMINDER: ("Reminder: {job}", "Confirm your seat by {until}, or it goes to the next person."),
+    EventType.PROMOTED: (
+        gettext_lazy("Your turn: %(job)s"),
+        gettext_lazy("Confirm your seat by %(until)s."),
+    ),
+    REMINDER: (
+        gettext_lazy("Reminder: %(job)s"),
+        gettext_lazy("Confirm your seat by %(until)s, or it goes to the next person."),
+    ),
     EventType.DEADLINE_EXTENDED: (
-        "More time: {job}",
-        "You now have until {until} to confirm your seat.",
+        gettext_lazy("More time: %(job)s"),
+        gettext_lazy("You now have until %(until)s to confirm your seat."),
     ),
     EventType.DECAYED: (
-        "You missed the deadline: {job}",
-        "The seat went to the next person. You are back in line.",
+        gettext_lazy("You missed the deadline: %(job)s"),
+        gettext_lazy("The seat went to the next person. You are back in line."),
     ),
     Outcome.LAPSED: (
-        "Your application has ended: {job}",
-        "You missed too many deadlines.",
+        gettext_lazy("Your application has ended: %(job)s"),
+        gettext_lazy("You missed too many deadlines."),
     ),
-    EventType.PASSED: ("You passed your turn: {job}", "You keep your place in line."),
-    EventType.REINSTATED: ("You have your place back: {job}", "You are in line as before."),
-    ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, because you said yes in advance."),
+    EventType.PASSED: (
+        gettext_lazy("You passed your turn: %(job)s"),
+        gettext_lazy("You keep your place in line."),
+    ),
+    EventType.REINSTATED: (
+        gettext_lazy("You have your place back: %(job)s"),
+        gettext_lazy("You are in line as before."),
+    ),
+    ACCEPTED_UNTIL: (
+        gettext_lazy("You have a seat: %(job)s"),
+        gettext_lazy("It is confirmed, because you said yes in advance."),
+    ),
     EventType.CONTEST_ANSWERED: (
-        "The company has looked again: {job}",
-        "Open your application to read the answer.",
+        gettext_lazy("The company has looked again: %(job)s"),
+        gettext_lazy("Open your application to read the answer."),
     ),
 }
 _WITH_DEADLINE = (EventType.PROMOTED, REMINDER, EventType.DEADLINE_EXTENDED)
@@ -388,7 +409,9 @@ def compose_device_text(
     title, body = WORDS[kind]
     job = short_title(job_title)
     until = format_time(deadline, zone)
-    return DeviceText(title.format(job=job), body.format(until=until), kind in _WITH_DEADLINE)
+    return DeviceText(
+        str(title) % {"job": job}, str(body) % {"until": until}, kind in _WITH_DEADLINE
+    )
 
 
 def short_title(job_title: str) -> str:

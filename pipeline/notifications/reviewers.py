@@ -19,6 +19,7 @@ from applicants import mail
 from applicants.models import ERASED_NAME
 from jobs.models import Job, Membership, Telling
 from pipeline.database import instants
+from pipeline.domain.amounts import Amount
 from pipeline.domain.states import Status
 from pipeline.line import write
 from pipeline.line.event_log import LogEntry
@@ -268,7 +269,7 @@ def _overdue_words(number: int) -> tuple[str, str]:
 
 
 def _numbered(text: str, number: int) -> str:
-    return text.replace("{number}", f"{number:,}")
+    return text.replace("{number}", str(Amount(number)))
 
 
 def _message_words(number: int) -> tuple[str, str]:

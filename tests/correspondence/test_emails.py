@@ -58,7 +58,7 @@ def test_it_has_the_words_of_the_member_and_says_how_to_answer(
     )
     html, _kind = email.alternatives[0]
     assert '<a class="any" href="https://x.example/a" rel="noopener' in html
-    assert email.from_email == '"Bo Berg, Acme" <no-reply@line.example>'
+    assert email.from_email == "Acme via Next in Line <no-reply@line.example>"
     assert email.reply_to == [make_reply_address(application.id)]
     assert email.extra_headers["Auto-Submitted"] == "auto-generated"  # no absence note answers it
 
