@@ -74,7 +74,7 @@ _REFUSED_FOR_SOME = {
 
 def _count(forms: Promise, number: int, name: str = "") -> str:
     """Fill the form of a message that its number needs."""
-    return str(forms % {"number": number, "count": f"{number:,}", "name": name})  # type: ignore[operator]
+    return str(forms % {"number": number, "count": f"{number:,}", "name": name})
 
 
 def label_act(outcome: Outcome, name: str, *, close_job: bool | None = None) -> str:
