@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -85,25 +86,26 @@ def apply_person(request: HttpRequest, job_id: UUID, who: str) -> HttpResponse:
     )
     if applied:
         email = format_html(
-            '<a href="{}">Open the newest email to {}</a>',
+            '<a href="{}">{}</a>',
             reverse("newest_story_email", args=[who]),
-            name,
+            _("Open the newest email to %(name)s") % {"name": name},
         )
-        result = _describe_result(read_application(applied.id))
-        messages.success(request, format_html("{} has applied and {}. {}", name, result, email))
+        result = _describe_result(read_application(applied.id), name)
+        messages.success(request, format_html("{} {}", result, email))
     return redirect("board" if sees_own_job(request, job) else "opening", job.id)
 
 
-def _describe_result(seen: SeenApplication) -> str:
+def _describe_result(seen: SeenApplication, name: str) -> str:
     match seen.application.status:
         case Status.ACTIVE:
-            return "has a seat, in review"
+            words = _("%(name)s has applied and has a seat, in review.")
         case Status.PENDING_ACKNOWLEDGMENT:
-            return "is offered a seat, to confirm before the deadline"
+            words = _("%(name)s has applied and is offered a seat, to confirm before the deadline.")
         case _ if seen.position is None:
-            return "takes part in the draw"
+            words = _("%(name)s has applied and takes part in the draw.")
         case _:
-            return f"is number {seen.position:,} in line"
+            words = _("%(name)s has applied and is number %(position)s in line.")
+    return words % {"name": name, "position": f"{seen.position or 0:,}"}
 
 
 @never_cache
@@ -117,6 +119,6 @@ def newest_story_email(request: HttpRequest, who: str) -> HttpResponse:
         (mail for mail in dev_mailbox.read_newest() if mail.to == demo_address(name)), None
     )
     if newest is None:
-        messages.info(request, f"{name} has received no email yet.")
+        messages.info(request, _("%(name)s has received no email yet.") % {"name": name})
         return redirect("dev_mails")
     return redirect("dev_mail", newest.name)

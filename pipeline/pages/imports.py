@@ -11,7 +11,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job, JobStatus
@@ -58,7 +59,7 @@ BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
 @for_members(Action.IMPORT_APPLICATIONS)
 def show(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Show one import; the page updates itself while it runs."""
-    _, job, seen = read_own(request, job_id, import_id)
+    _member, job, seen = read_own(request, job_id, import_id)
     run = seen.run
     state = (
         *(run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status),
@@ -77,24 +78,7 @@ def show(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
 def _result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
     run = seen.run
     refusals = first_refusals(run, limit=REFUSALS_SHOWN) if run.refused else []
-    tone = "warn" if seen.is_over else "wait"
-    if run.ending == ImportRun.Ending.COMPLETE:
-        tone = "good"
-    if run.undo_by:
-        state = "Being undone" if seen.is_being_undone else "Undone in part"
-        state = "Undone" if run.undo_ended_at else state
-    elif run.check_only and not run.ending:
-        state = "Check stopped" if seen.is_over else "Checking"
-        state = "Checked: nobody was added" if run.checked_at else state
-        tone = "good" if run.checked_at else tone
-    elif not run.is_read and seen.task_status == Status.RUNNING:
-        state = "Reading the file"
-    elif run.ending:
-        state = IMPORT_ENDING_WORDS[run.ending]
-    elif seen.task_status in ("", Status.SUCCEEDED):
-        state = "Ended"
-    else:
-        state = TASK_STATUS_WORDS[seen.task_status].label
+    state, tone = _describe_state(seen)
     is_done = seen.is_over and not seen.is_being_undone
     poll_seconds = CALM_POLL_SECONDS if is_done else BUSY_POLL_SECONDS
     return {
@@ -119,11 +103,41 @@ def _result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
     }
 
 
+def _describe_state(seen: ImportProgress) -> tuple[str, str]:
+    """Return in words how far an import is, and the tone of it."""
+    run = seen.run
+    tone = "warn" if seen.is_over else "wait"
+    if run.undo_by:
+        return _describe_undo(seen), "good" if run.ending == ImportRun.Ending.COMPLETE else tone
+    if run.ending:
+        is_complete = run.ending == ImportRun.Ending.COMPLETE
+        return str(IMPORT_ENDING_WORDS[run.ending]), "good" if is_complete else tone
+    if run.check_only:
+        return _describe_check(seen), "good" if run.checked_at else tone
+    if not run.is_read and seen.task_status == Status.RUNNING:
+        return _("Reading the file"), tone
+    if seen.task_status in ("", Status.SUCCEEDED):
+        return pgettext("state", "Ended"), tone
+    return str(TASK_STATUS_WORDS[seen.task_status].label), tone
+
+
+def _describe_undo(seen: ImportProgress) -> str:
+    if seen.run.undo_ended_at:
+        return pgettext("state", "Undone")
+    return _("Being undone") if seen.is_being_undone else _("Undone in part")
+
+
+def _describe_check(seen: ImportProgress) -> str:
+    if seen.run.checked_at:
+        return _("Checked: nobody was added")
+    return _("Check stopped") if seen.is_over else pgettext("state", "Checking")
+
+
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
 def download_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
     """Stream the refused rows and their reasons as a CSV file."""
-    _, _, seen = read_own(request, job_id, import_id)
+    _member, _job, seen = read_own(request, job_id, import_id)
     response = StreamingHttpResponse(refusal_report(seen), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="not-taken-in.csv"'
     response["Cache-Control"] = "private, no-store"
@@ -148,7 +162,7 @@ def read_own(
 @for_members(Action.IMPORT_APPLICATIONS)
 def admit_checked(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Import the people of a file that has only been checked."""
-    member, job, _ = read_own(request, job_id, import_id)
+    member, job, _seen = read_own(request, job_id, import_id)
     try:
         start_checked(
             company_id=job.company_id,
@@ -165,7 +179,7 @@ def admit_checked(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
 @for_members(Action.IMPORT_APPLICATIONS)
 def undo(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Start to remove the people whom an import added."""
-    member, job, _ = read_own(request, job_id, import_id)
+    member, job, _seen = read_own(request, job_id, import_id)
     try:
         start_undo(
             company_id=job.company_id,
@@ -192,10 +206,14 @@ class FileForm(PlainForm):
     """Form for the file."""
 
     file = forms.FileField(
-        label="CSV file",
-        help_text=_("Up to 100,000 people and 16 MB, in UTF-8, or in UTF-16 as “Unicode text”."),
+        label=gettext_lazy("CSV file"),
+        help_text=gettext_lazy(
+            "Up to 100,000 people and 16 MB, in UTF-8, or in UTF-16 as “Unicode text”."
+        ),
         widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv"}),
-        error_messages={"empty": _("The file is empty. A line at the top must name the columns.")},
+        error_messages={
+            "empty": gettext_lazy("The file is empty. A line at the top must name the columns.")
+        },
         max_length=200,
     )
 
@@ -237,7 +255,8 @@ def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileFo
         )
     except TooOften as error:
         again = long_duration(error.wait_seconds)
-        form.add_error(None, f"You have uploaded many files. Try again in {again}.")
+        words = _("You have uploaded many files. Try again in %(time)s.")
+        form.add_error(None, words % {"time": again})
     except (ImportFileRefused, FilesFull) as error:
         form.add_error("file", str(error))
     except JobNotOpen as error:

@@ -10,7 +10,9 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.functional import lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from uuid_utils.compat import uuid7
 
@@ -98,12 +100,17 @@ def _reading_member(request: HttpRequest) -> Member:
 HOUR_SECONDS = 3_600
 OTHER = "other"
 STEPS = [
-    (str(HOUR_SECONDS), "1 hour"),
-    (str(DAY_SECONDS), "1 day"),
-    (str(7 * DAY_SECONDS), "7 days"),
-    (OTHER, "Another number of hours"),
+    (str(HOUR_SECONDS), gettext_lazy("1 hour")),
+    (str(DAY_SECONDS), gettext_lazy("1 day")),
+    (str(7 * DAY_SECONDS), gettext_lazy("7 days")),
+    (OTHER, gettext_lazy("Another number of hours")),
 ]
 MOST_HOURS = MOST_SECONDS // HOUR_SECONDS
+
+
+def _describe_hours() -> str:
+    words = _("From 1 to %(most)s, if you chose another number.")
+    return words % {"most": f"{MOST_HOURS:,}"}
 
 
 class ClockForm(PlainForm):
@@ -114,14 +121,14 @@ class ClockForm(PlainForm):
 
     advance_id = forms.UUIDField(widget=forms.HiddenInput)
     step = forms.ChoiceField(
-        choices=STEPS, widget=forms.RadioSelect, label="How far?", initial=STEPS[0][0]
+        choices=STEPS, widget=forms.RadioSelect, label=gettext_lazy("How far?"), initial=STEPS[0][0]
     )
     hours = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_HOURS,
-        label="Hours",
-        help_text=f"From 1 to {MOST_HOURS:,}, if you chose another number.",
+        label=pgettext_lazy("label", "Hours"),
+        help_text=lazy(_describe_hours, str)(),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -132,7 +139,8 @@ class ClockForm(PlainForm):
         elif given.get("hours"):
             given["seconds"] = given["hours"] * HOUR_SECONDS
         elif "hours" not in self.errors:
-            self.add_error("hours", f"Enter a number of hours from 1 to {MOST_HOURS:,}.")
+            words = _("Enter a number of hours from 1 to %(most)s.")
+            self.add_error("hours", words % {"most": f"{MOST_HOURS:,}"})
         return given
 
 
@@ -160,7 +168,7 @@ def create(request: HttpRequest) -> HttpResponse:
     owner = require_permission(form_member(request), Action.CREATE_SANDBOX)
     sandbox = find_or_create_sandbox(owner.company.id)
     request.session[COMPANY] = str(sandbox.id)
-    messages.success(request, "Your sandbox is ready. You are in test mode now.")
+    messages.success(request, _("Your sandbox is ready. You are in test mode now."))
     return redirect("test_mode")
 
 
@@ -185,7 +193,8 @@ def move_clock(request: HttpRequest) -> HttpResponse:
     except LineError as error:
         form.add_error(None, explain_refusal(error))
         return _render_clock(request, member, form, status=409)
-    messages.success(request, f"The clock was moved forward by {long_duration(advance.seconds)}.")
+    done = _("The clock was moved forward by %(time)s.")
+    messages.success(request, done % {"time": long_duration(advance.seconds)})
     return redirect("test_mode")
 
 

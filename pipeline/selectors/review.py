@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from pipeline.domain.contests import CONTEST_WITHIN, CONTESTABLE, ContestReason
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.domain.states import EventType, Status
 from pipeline.line.clock import read_company_clock
 from pipeline.models import (
     Application,
@@ -30,7 +30,7 @@ from pipeline.models import (
 )
 from pipeline.selectors.members import members_allowed
 from pipeline.selectors.pages import Page
-from pipeline.wording.events import CONTEST_REASON_WORDS, DECISION_WORDS
+from pipeline.wording.events import CONTEST_REASON_WORDS
 
 # Decisions of a job that its pages show, and that the list of them shows.
 MOST_SHOWN, MOST_LISTED = 10, 200
@@ -112,11 +112,6 @@ class AwaitedDecision(NamedTuple):
     id: UUID
     outcome: str
     due_at: datetime
-
-    @property
-    def verb(self) -> str:
-        """Return what it does to the person: Reject."""
-        return str(DECISION_WORDS[Outcome(self.outcome)].verb)
 
 
 def read_awaited_decisions(

@@ -133,12 +133,96 @@ class StatusWords(NamedTuple):
     tone: str = "plain"
 
 
-class DecisionWords(NamedTuple):
-    """A company's decision: the button's verb, the past participle, and the meaning."""
+class Loggable(Protocol):
+    """The fields of a log row that decide its words."""
 
-    verb: Promise
-    done: Promise
-    meaning: Promise
+    event: str
+    from_status: str | None
+    outcome: str | None
+    data: Any
+
+
+STATUS_WORDS: dict[str, StatusWords] = {
+    Status.WAITLIST: StatusWords(pgettext_lazy("state", "Waiting")),
+    Status.PENDING_ACKNOWLEDGMENT: StatusWords(pgettext_lazy("state", "Must confirm"), "warn"),
+    Status.ACTIVE: StatusWords(pgettext_lazy("state", "In review"), "good"),
+    Outcome.WITHDRAWN: StatusWords(pgettext_lazy("state", "Withdrawn")),
+    Outcome.REMOVED: StatusWords(pgettext_lazy("state", "Removed")),
+    Outcome.REJECTED: StatusWords(pgettext_lazy("state", "Not selected"), "bad"),
+    Outcome.HIRED: StatusWords(pgettext_lazy("state", "Hired"), "good"),
+    Outcome.LAPSED: StatusWords(pgettext_lazy("state", "Lapsed"), "bad"),
+    Outcome.JOB_CLOSED: StatusWords(pgettext_lazy("state", "Job closed")),
+    JobStatus.DRAFT: StatusWords(pgettext_lazy("state", "Draft")),
+    JobStatus.OPEN: StatusWords(pgettext_lazy("state", "Open"), "good"),
+    JobStatus.PAUSED: StatusWords(pgettext_lazy("state", "Paused"), "warn"),
+    JobStatus.CLOSED: StatusWords(pgettext_lazy("state", "Closed")),
+}
+
+# The choices of a filter by type of event. JOB_CREATED is missing: it is always the first event.
+EVENT_FILTERS: dict[EventType, str | Promise] = {
+    event: each.filtered or each.words.company or each.words.log
+    for event, each in DECLARED.items()
+    if event is not EventType.JOB_CREATED
+}
+
+# What the decisions of a company mean, in the order of the buttons.
+DECISION_MEANINGS: dict[Outcome, Promise] = {
+    Outcome.HIRED: _("The application ends as a success. Only a person in review can be hired."),
+    Outcome.REJECTED: _(
+        "The company has decided against this person. Only the company can add them to this job"
+        " again."
+    ),
+    Outcome.REMOVED: _(
+        "Takes the application out of the line without judging it, for example because it is a"
+        " duplicate. The person can apply to this job again."
+    ),
+}
+
+REASON_WORDS: dict[ContestReason, Promise] = {
+    ContestReason.DECISION_STANDS: _("the decision was right"),
+    ContestReason.NO_PLACE_LEFT: _("there is no place left to give back"),
+    ContestReason.OUR_ERROR: _("an error on the company’s side"),
+    ContestReason.NEW_INFORMATION: _("the applicant’s explanation"),
+    ContestReason.MAIL_FAILURE: _("an email that did not arrive in time"),
+    ContestReason.ACCOMMODATION: _("an accommodation for the applicant"),
+    ContestReason.PERSON_ERASED: _("the applicant’s data was erased"),
+}
+
+# The answers that a company can give, in the order of the form.
+ANSWER_WORDS: dict[ContestAnswer, Promise] = {
+    ContestAnswer.UPHELD: _("It stays as it is"),
+    ContestAnswer.CHANGED: _("Give their place back"),
+}
+
+
+def contest_reason_choices() -> list[tuple[str, str]]:
+    """Return the reasons that a company can choose, as form choices that begin with the answer."""
+    # Translators: a choice, like “It stays as it is: the decision was right”.
+    choice = gettext("%(answer)s: %(reason)s")
+    return [
+        (reason.value, choice % {"answer": words, "reason": CONTEST_REASON_WORDS[reason]})
+        for answer, words in ANSWER_WORDS.items()
+        for reason in REASONS_OF[answer]
+    ]
+
+
+def reinstatement_reason_choices() -> list[tuple[str, str]]:
+    """Return every reason for giving a place back with its label, as form choices."""
+    return [
+        (reason.value, capitalized(str(CONTEST_REASON_WORDS[ContestReason(reason)])))
+        for reason in ReinstatementReason
+    ]
+
+
+# Labels and titles of events, outcomes, statuses, reasons and actors, one table each. Pure. Full
+# sentences about events are in `sentences`; the words for background tasks in `task_words`.
+
+
+class StatusWords(NamedTuple):
+    """The label of a status or an outcome, and its tone: good, wait, warn, bad or plain."""
+
+    label: Promise
+    tone: str = "plain"
 
 
 class Loggable(Protocol):

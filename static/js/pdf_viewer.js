@@ -28,7 +28,8 @@ async function show(box) {
   const count = Math.min(document_.numPages, MOST_PAGES);
   for (let number = 1; number <= count; number += 1) {
     const page = await document_.getPage(number);
-    box.append(await drawPage(page, `${box.dataset.page} ${number}/${document_.numPages}`));
+    const name = box.dataset.page.replace("{number}", number).replace("{total}", document_.numPages);
+    box.append(await drawPage(page, name));
     expected.remove();
     page.cleanup();
   }

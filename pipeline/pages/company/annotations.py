@@ -10,6 +10,8 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST
 
 from applicants.forms import NameField
@@ -43,7 +45,7 @@ class NoteForm(PlainForm):
     """Note on an application."""
 
     note = LinesField(
-        label="New note",
+        label=gettext_lazy("New note"),
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3, "maxlength": TEXT_LENGTH}),
     )
@@ -53,22 +55,25 @@ class NoteForm(PlainForm):
 class AnnotationTagForm(PlainForm):
     """Tag for an application."""
 
-    tag = NameField(label="New tag", max_length=TAG_LENGTH)
+    tag = NameField(label=gettext_lazy("New tag"), max_length=TAG_LENGTH)
 
     def clean_tag(self) -> str:
         """Return the tag as it is stored, which can be longer. Raises ValidationError."""
         tag = write.normalised_tag(self.cleaned_data["tag"])
         if len(tag) > TAG_LENGTH:
-            raise forms.ValidationError(f"Enter at most {TAG_LENGTH} characters, in lower case.")
+            why = _("Enter at most %(most)s characters, in lower case.")
+            raise forms.ValidationError(why % {"most": TAG_LENGTH})
         return tag
 
 
 class AnnotationLinkForm(PlainForm):
     """Link of an application."""
 
-    url = forms.URLField(label="Address", max_length=URL_LENGTH, assume_scheme="https")
+    url = forms.URLField(
+        label=pgettext_lazy("label", "Address"), max_length=URL_LENGTH, assume_scheme="https"
+    )
     label = NameField(
-        label="Text of the link",
+        label=gettext_lazy("Text of the link"),
         max_length=LABEL_LENGTH,
         required=False,
     )
@@ -77,7 +82,7 @@ class AnnotationLinkForm(PlainForm):
         """Refuse addresses that are not of web pages. Raises ValidationError."""
         url: str = self.cleaned_data["url"]
         if not url.lower().startswith(("https://", "http://")):
-            raise forms.ValidationError("Enter an address that starts with https:// or http://.")
+            raise forms.ValidationError(_("Enter an address that starts with https:// or http://."))
         return url
 
 
@@ -167,5 +172,5 @@ def annotate_application(request: HttpRequest, application_id: UUID) -> HttpResp
         context["members"] = read_choices(Action.READ_JOB, company_id=job.company_id, job_id=job.id)
         return render(request, "company/note.html", context | {"tab": "board"}, status=422)
     for errors in form.errors.values():
-        messages.error(request, f"Nothing was saved. {errors[0]}")
+        messages.error(request, f"{_('Nothing was saved.')} {errors[0]}")
     return redirect(f"{request.path.removesuffix('annotate/')}#notes")

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
@@ -216,12 +217,12 @@ def _read_files(
 @for_members(Action.DECIDE)
 def resend_email(request: HttpRequest, application_id: UUID, email_id: UUID) -> HttpResponse:
     """Send an email about an application again."""
-    member, _ = received_application(request, application_id, Action.DECIDE)
+    member, _seen = received_application(request, application_id, Action.DECIDE)
     producer = f"member:{member.user.id}"
     attempt(
         request,
         lambda: repeat_email(application_id=application_id, email_id=email_id, producer=producer),
-        done="The email is on its way again.",
+        done=_("The email is on its way again."),
     )
     return redirect("application", application_id=application_id)
 
@@ -338,7 +339,11 @@ def _reinstate_application(
     )
     if done is not None:
         position = read_application(application_id).position
-        result = f"is number {position:,} in line" if position else "gets the free seat"
+        words = (
+            _("%(name)s has their place back and is number %(position)s in line.")
+            if position
+            else _("%(name)s has their place back and gets the free seat.")
+        )
         name = isolated(seen.application.name or seen.address)
-        messages.success(request, f"{name} has their place back and {result}.")
+        messages.success(request, words % {"name": name, "position": f"{position or 0:,}"})
     return redirect("application", application_id=application_id)

@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, Outcome, Status
@@ -40,21 +42,24 @@ MOST_PAGES = 400
 LONGEST_SEARCH_SECONDS = 10.0
 
 LIVE = [status for status in Status if status is not Status.INACTIVE]
-STATE_CHOICES = [
-    *((status.value, label_status(status)) for status in LIVE),
-    ("ENDED", "Ended, for any reason"),
-    *((outcome.value, label_status(outcome)) for outcome in Outcome),
-]
+ENDED = "ENDED"
+STATES = [*LIVE, ENDED, *Outcome]
 SOURCE_CHOICES = [
-    (ActorKind.APPLICANT.value, "Applied themselves"),
-    (ActorKind.COMPANY.value, "Added by your company"),
+    (ActorKind.APPLICANT.value, gettext_lazy("Applied themselves")),
+    (ActorKind.COMPANY.value, gettext_lazy("Added by your company")),
 ]
 ORDER_CHOICES = [
-    (USUAL_ORDER, "Newest first"),
-    ("applied_at", "Oldest first"),
-    ("-ended_at", "Ended last first"),
+    (USUAL_ORDER, gettext_lazy("Newest first")),
+    ("applied_at", gettext_lazy("Oldest first")),
+    ("-ended_at", gettext_lazy("Ended last first")),
 ]
 NAMES = ("q", "state", "misses", "cooling", "review", "tag", "assignee", "source", "order")
+
+
+def state_choices() -> list[tuple[str, str]]:
+    """Return the states to choose from with their labels."""
+    ended = _("Ended, for any reason")
+    return [(str(each), ended if each == ENDED else label_status(each)) for each in STATES]
 
 
 class UnusableFilters(ValueError):
@@ -76,7 +81,7 @@ class ListedFilters:
         given["tag"] = normalised_tag(given["tag"])[:TAG_LENGTH].rstrip()
         given["cooling"] = "1" if given["cooling"] == "1" else ""
         given["review"] = given["review"] if given["review"] == ReviewFilter.OVERDUE else ""
-        state = given["state"] if given["state"] in dict(STATE_CHOICES) else ""
+        state = given["state"] if given["state"] in STATES else ""
         source = given["source"] if given["source"] in dict(SOURCE_CHOICES) else ""
         misses = given["misses"] if given["misses"].isdecimal() else ""
         kept = given | {"state": state, "source": source, "misses": misses[:MISSES_DIGITS]}
@@ -87,7 +92,7 @@ class ListedFilters:
             assignee, kept["assignee"] = None, ""
         if kept["order"] not in dict(ORDER_CHOICES):
             kept["order"] = ""
-        ended = state == "ENDED" or state in Outcome.__members__
+        ended = state == ENDED or state in Outcome.__members__
         filters = WantedJobApplications(
             status=Status.INACTIVE if ended else Status(state) if state else None,
             outcome=Outcome(state) if state in Outcome.__members__ else None,
@@ -108,7 +113,9 @@ class ListedFilters:
         """
         chosen = cls.of(QueryDict(text))
         if not text or chosen.query != text:
-            raise UnusableFilters("the filters could not be read. Choose them again.")
+            raise UnusableFilters(
+                _("Nobody is chosen: the filters could not be read. Choose them again.")
+            )
         return chosen
 
     @property
@@ -150,7 +157,7 @@ class ListedFilters:
         """
         after: Any = None
         started = monotonic()
-        for _ in range(MOST_PAGES):
+        for _page in range(MOST_PAGES):
             page = self.page(job, after, limit=min(most, 200))
             yield from page.rows[:most]
             most -= len(page.rows)
@@ -158,7 +165,9 @@ class ListedFilters:
             if after is None or most <= 0:
                 return
             if monotonic() - started > seconds:
-                raise UnusableFilters("the search took too long. Choose other filters.")
+                raise UnusableFilters(
+                    _("Nobody is chosen: the search took too long. Choose other filters.")
+                )
 
 
 def chosen_people(request: HttpRequest, job: Job) -> list[SeenApplication]:

@@ -20,6 +20,7 @@ from django.http import (
 )
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from applicants.texts import checked_name
@@ -43,8 +44,8 @@ from pipeline.pages.company import decisions
 from pipeline.pages.company.application_filters import (
     ORDER_CHOICES,
     SOURCE_CHOICES,
-    STATE_CHOICES,
     ListedFilters,
+    state_choices,
 )
 from pipeline.pages.limits import time_limited
 from pipeline.review.decisions import MOST_PEOPLE
@@ -100,7 +101,7 @@ def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "rows": [(seen, marks[seen.application.id]) for seen in page.rows],
         "total": total,
         "most_counted": MOST_COUNTED,
-        "states": STATE_CHOICES,
+        "states": state_choices(),
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
         "tags": read_job_tags(job.id),
@@ -174,12 +175,15 @@ def change_saved_view(request: HttpRequest, job_id: UUID) -> HttpResponse:
     with suppress(ValidationError):
         name = checked_name(request.POST.get("name", ""))[:VIEW_NAME_LENGTH]
     if not name or not query:
-        messages.error(request, "Choose filters, then enter a name to save them under.")
+        messages.error(request, _("Choose filters, then enter a name to save them under."))
     elif len(query) > VIEW_QUERY_LENGTH:
-        messages.error(request, "These filters are too long to save. Search for a shorter name.")
+        why = _("These filters are too long to save. Search for a shorter name.")
+        messages.error(request, why)
     elif not views.filter(name=name).exists() and views.count() >= MOST_VIEWS:
-        messages.error(request, f"You can save {MOST_VIEWS} views of a job. Remove one first.")
+        why = _("You can save %(most)s views of a job. Remove one first.")
+        messages.error(request, why % {"most": MOST_VIEWS})
     else:
         views.update_or_create(name=name, user=member.user, job=job, defaults={"query": query})
-        messages.success(request, f"Saved as “{isolated(name)}”. Only you see it.")
+        saved = _("Saved as “%(name)s”. Only you see it.")
+        messages.success(request, saved % {"name": isolated(name)})
     return redirect(f"{here}?{query}")

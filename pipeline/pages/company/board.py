@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.correspondence.threads import count_unread_of_job
@@ -25,7 +26,7 @@ from pipeline.pages.company import decisions, single_jobs
 from pipeline.pages.company.consequences import (
     describe_added_seat,
     describe_opened_form,
-    describe_promotion,
+    describe_resuming,
 )
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.live_page import live_page
@@ -33,7 +34,6 @@ from pipeline.selectors.ageing import ReviewAge
 from pipeline.selectors.applications import BEFORE_THE_FIRST, SeenApplication
 from pipeline.selectors.board import (
     BOARD_MISSES_SPAN,
-    LOOKED_AHEAD,
     Board,
     DecayWorkerStatus,
     SeatPlace,
@@ -125,7 +125,7 @@ def _context(
         "more_seats": describe_added_seat(shown.job, shown.next_names),
         "draft": form,
         "asked_on_opening": describe_opened_form(form),
-        "on_resuming": _resume_consequence(shown),
+        "on_resuming": describe_resuming(shown.job, shown.next_names),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
@@ -211,8 +211,39 @@ def _waiting(request: HttpRequest, shown: Board) -> dict[str, Any]:
         **held,
         "next_in_line": None if "waiting" in request.GET else next(may_go, None),
         "is_paged": is_paged,
-        "shown_places": places and is_paged and f"{places[0]:,} to {places[-1]:,}",
+        "waiting_words": _describe_waiting(shown.job, places if is_paged else []),
     }
+
+
+def _describe_waiting(job: Job, places: Sequence[int]) -> str:
+    """Say how many people wait, and which of them are shown; no `places`: all."""
+    if not job.people_waiting and not job.unverified_count:
+        return pgettext("people waiting", "nobody")
+    number = job.people_waiting
+    if job.unverified_count and places:
+        words = ngettext(
+            "%(people)s person and %(unverified)s not verified, %(first)s to %(last)s shown",
+            "%(people)s people and %(unverified)s not verified, %(first)s to %(last)s shown",
+            number,
+        )
+    elif job.unverified_count:
+        words = ngettext(
+            "%(people)s person and %(unverified)s not verified",
+            "%(people)s people and %(unverified)s not verified",
+            number,
+        )
+    elif places:
+        words = ngettext(
+            "%(people)s person, %(first)s to %(last)s shown",
+            "%(people)s people, %(first)s to %(last)s shown",
+            number,
+        )
+    else:
+        words = ngettext("%(people)s person", "%(people)s people", number)
+    numbers = {"people": number, "unverified": job.unverified_count}
+    if places:
+        numbers |= {"first": places[0], "last": places[-1]}
+    return words % {name: f"{each:,}" for name, each in numbers.items()}
 
 
 def _lately(shown: Board) -> dict[str, Any]:
@@ -283,17 +314,6 @@ def _held_people(shown: Board, column: str) -> set[UUID]:
     """Return the ids of people on the shown page of the waitlist for whom a time is still ahead."""
     ends = {seen.application.id: getattr(seen.application, column) for seen in shown.waitlist.rows}
     return {application_id for application_id, end in ends.items() if end and end > shown.now}
-
-
-def _resume_consequence(shown: Board) -> str:
-    """Describe what follows when a paused job resumes."""
-    free = shown.job.seats_free
-    if not free or not shown.job.people_waiting or shown.job.awaits_draw:
-        return "people can apply again"
-    names = shown.next_names[:free]
-    if not names or (len(names) < free and shown.job.people_waiting > LOOKED_AHEAD):
-        return "free seats go to the next in line"
-    return f"{describe_promotion(names[:2], len(names))} at once"
 
 
 def _page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:

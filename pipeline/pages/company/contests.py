@@ -10,6 +10,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from jobs.models import JobStatus
 from pipeline.domain.contests import (
@@ -43,11 +45,11 @@ from pipeline.services.contests import answer_contest
 from pipeline.wording.events import contest_reason_choices
 
 SHOWN = 50
-ANSWERED = "Answered. We will email the applicant."
+ANSWERED = gettext_lazy("Answered. We will email the applicant.")
 STATE_WORDS = {
-    ContestState.OPEN: "Waiting for an answer",
-    ContestState.OVERDUE: "Overdue",
-    ContestState.ANSWERED: "Answered",
+    ContestState.OPEN: gettext_lazy("Waiting for an answer"),
+    ContestState.OVERDUE: pgettext_lazy("state", "Overdue"),
+    ContestState.ANSWERED: pgettext_lazy("state", "Answered"),
 }
 
 
@@ -55,17 +57,17 @@ class ContestAnswerForm(PlainForm):
     """Form for the reason of the answer, which decides it, and a text for the applicant."""
 
     reason = forms.ChoiceField(
-        label="Answer",
+        label=pgettext_lazy("label", "Answer"),
         widget=forms.RadioSelect,
         choices=contest_reason_choices,
-        help_text="The applicant reads it. It stays in the job’s log permanently.",
+        help_text=gettext_lazy("The applicant reads it. It stays in the job’s log permanently."),
     )
     text = LinesField(
-        label="Your answer to the applicant",
+        label=gettext_lazy("Your answer to the applicant"),
         required=False,
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="We email it. It is erased with the person’s data.",
+        help_text=gettext_lazy("We email it. It is erased with the person’s data."),
     )
 
     @property
@@ -110,7 +112,9 @@ def answer(request: HttpRequest, application_id: UUID, contest_id: UUID) -> Http
     member, seen = received_application(request, application_id, Action.ANSWER_CONTEST)
     found = [each for each in read_application_contests(application_id) if each.id == contest_id]
     if not found or not found[0].is_open:
-        messages.info(request, "This has already been answered, or the person’s data was erased.")
+        messages.info(
+            request, _("This has already been answered, or the person’s data was erased.")
+        )
         return redirect("application", application_id=application_id)
     form = ContestAnswerForm(request.POST or None)
     if form.is_valid():
@@ -124,7 +128,7 @@ def answer(request: HttpRequest, application_id: UUID, contest_id: UUID) -> Http
                 text=form.cleaned_data["text"],
                 actor=member.actor,
             ),
-            done=ANSWERED,
+            done=str(ANSWERED),
         )
         if done is not None:
             return redirect("application", application_id=application_id)

@@ -32,9 +32,9 @@ from pipeline.pages.access import (
     own_job,
     require_permission,
 )
-from pipeline.pages.company import consequences
+from pipeline.pages.company import consequences, decision_words
 from pipeline.pages.company.application_filters import UnusableFilters, chosen_people
-from pipeline.pages.company.consequences import join_names
+from pipeline.pages.company.decision_words import PROBLEM_WORDS
 from pipeline.pages.company.forms import HIRE_AND_CLOSE, HIRE_AND_GO_ON, DecisionForm
 from pipeline.pages.error_messages import attempt, explain_refusal
 from pipeline.pages.live_page import live_page
@@ -55,8 +55,8 @@ from pipeline.selectors.review import (
 )
 from pipeline.texts.letterheads import letterhead_of
 from pipeline.texts.words import read_sentences
-from pipeline.wording.english import isolated, people, plural
-from pipeline.wording.events import DECISION_WORDS, REASON_WORDS
+from pipeline.wording.english import isolated
+from pipeline.wording.events import DECISION_MEANINGS, REASON_WORDS
 
 # Notices on a job's pages of decisions that have not taken effect, or not on everyone.
 
@@ -64,13 +64,6 @@ from pipeline.wording.events import DECISION_WORDS, REASON_WORDS
 NEAR = timedelta(minutes=1)
 # Where a form that undoes a decision leads back to, if not to the board or to an application.
 LIST = "decisions"
-# The reasons why a decision was refused for a person.
-PROBLEM_WORDS = {
-    DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
-    DecisionItem.Problem.NOT_POSSIBLE: "no longer possible, because the application has changed",
-    DecisionItem.Problem.FILLED: "all positions of the job were filled first",
-    DecisionItem.Problem.SITE: "the site could not carry it out; decide again",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +75,20 @@ class DecisionNotice:
     @property
     def title(self) -> str:
         """Return what it will do and to whom, or for whom it was refused."""
-        words = DECISION_WORDS[Outcome(self.of.outcome)]
-        if self.of.is_open:
-            act = f"{words.verb} {join_names(self.of.waiting_names, self.of.waiting)}"
-            if self.of.closes_job:
-                return _("{act}, and close the job when no position is left").format(act=act)
-            return act
-        refused = join_names(self.of.refused_names, self.of.refused)
-        done = self.of.total - self.of.refused
-        return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")
+        of, outcome = self.of, Outcome(self.of.outcome)
+        if of.is_open:
+            return decision_words.describe_waiting(
+                outcome, of.waiting_names, of.waiting, closes_job=of.closes_job
+            )
+        return decision_words.describe_refused(
+            outcome, of.refused_names, of.refused, of.total - of.refused
+        )
 
     @property
     def reason(self) -> str:
         """Return why, as the company chose it; empty if it did not say, or it is over."""
-        if not self.of.reason or not self.of.is_open:
-            return ""
-        return str(REASON_WORDS[Reason(self.of.reason)])
+        is_said = self.of.reason and self.of.is_open
+        return str(REASON_WORDS[Reason(self.of.reason)]) if is_said else ""
 
     @property
     def is_due(self) -> bool:
@@ -162,10 +153,10 @@ REASON = "reason"  # in the URL: the reason of the decision before, to start wit
 
 @dataclass(frozen=True, slots=True)
 class DecisionChoice:
-    """A button of a decision form."""
+    """A button of a decision form, on one person by name or on several by number."""
 
     outcome: Outcome
-    whom: str
+    whom: str | int
     close_job: bool | None = None  # what follows if this fills the last position
     released: int = 0  # people without a confirmed seat, who leave the line if the job closes
 
@@ -179,16 +170,16 @@ class DecisionChoice:
     @property
     def button(self) -> str:
         """Return its label."""
-        if self.close_job:
-            return _("Hire %(whom)s and close the job") % {"whom": self.whom}
-        if self.close_job is False:
-            return _("Hire %(whom)s and go on") % {"whom": self.whom}
-        return f"{DECISION_WORDS[self.outcome].verb} {self.whom}"
+        if isinstance(self.whom, int):
+            return decision_words.label_act_on_many(
+                self.outcome, self.whom, close_job=self.close_job
+            )
+        return decision_words.label_act(self.outcome, self.whom, close_job=self.close_job)
 
     @property
-    def verb(self) -> str:
-        """Return the verb of a button that goes on with the next person; empty if there is none."""
-        return str(DECISION_WORDS[self.outcome].verb) if self.close_job is None else ""
+    def and_next(self) -> str:
+        """Return the label of a button that goes on with the next person; empty without one."""
+        return decision_words.label_act_and_next(self.outcome) if self.close_job is None else ""
 
     @property
     def meaning(self) -> str:
@@ -201,7 +192,7 @@ class DecisionChoice:
             ) % {"count": f"{self.released:,}"}
         if self.close_job is False:
             return _("The job gets one position more, and the line goes on.")
-        return str(DECISION_WORDS[self.outcome].meaning)
+        return str(DECISION_MEANINGS[self.outcome])
 
     @property
     def is_explained(self) -> bool:
@@ -224,13 +215,16 @@ class DecisionChoice:
 
 
 def _offer_choices(
-    member: Member, job: Job, possible: Collection[Outcome], whom: str, left: int | None, hired: int
+    member: Member, job: Job, possible: Collection[Outcome], whom: str | int, left: int | None
 ) -> list[DecisionChoice]:
-    """Return the buttons for `hired` people. At the last position, hiring them asks what follows.
+    """Return the buttons for a person or a number of people.
+
+    At the last position, hiring them asks what follows.
 
     `left`: how many positions are left. Only people who may change rules add a position.
     """
-    choices = [DecisionChoice(each, whom) for each in DECISION_WORDS if each in possible]
+    hired = whom if isinstance(whom, int) else 1
+    choices = [DecisionChoice(each, whom) for each in DECISION_MEANINGS if each in possible]
     if left is None or hired < left or Outcome.HIRED not in possible:
         return choices
     others = [each for each in choices if each.outcome is not Outcome.HIRED]
@@ -267,7 +261,7 @@ def read_decision(
 ) -> dict[str, Any]:
     """Return the form of a decision on an application, with its consequence, as context."""
     possible = possible_outcomes(seen)
-    name = isolated(seen.application.name or seen.address or "this person")
+    name = isolated(seen.application.name or seen.address or _("this person"))
     left = decisions.count_positions_left(job) if Outcome.HIRED in possible else None
     consequence = _describe_consequence(seen, job)
     # When the button is pressed, only the consequence for the seat must still be the same. The
@@ -279,7 +273,7 @@ def read_decision(
         "wait": consequences.describe_undo(UndoTimes.of(member.company)),
         "promise": consequence if holds_seat else Status.WAITLIST.value,
         "consequence": consequence,
-        "choices": _offer_choices(member, job, possible, name, left, 1),
+        "choices": _offer_choices(member, job, possible, name, left),
         "positions": _describe_positions(job, left, 1),
     }
 
@@ -321,11 +315,8 @@ def _describe_consequence(seen: SeenApplication, job: Job) -> str:
             job, next(iter(read_next_names(job.id, most=1)), None)
         )
     if seen.position is None:
-        return "nobody moves up, because an unverified application is not counted"
-    behind = seen.people_waiting - seen.position
-    if not behind:
-        return "nobody is waiting behind"
-    return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
+        return _("nobody moves up, because an unverified application is not counted")
+    return consequences.describe_moving_up(seen.people_waiting - seen.position)
 
 
 def decide_one(
@@ -339,7 +330,7 @@ def decide_one(
     """Make the decision of a valid form, and lead on. Raises LastPosition, PositionsFilled."""
     decision = make(request, member, job.id, [seen.application.id], given)
     if refused := _undecided_reason(pending_decision_items(decision.id), seen.application.id):
-        messages.error(request, f"Nothing was decided: {refused}.")
+        messages.error(request, _("Nothing was decided: %(why)s.") % {"why": refused})
         return redirect("application", application_id=seen.application.id)
     if decision.finished_at:
         _show_success(request, member, seen, job, Outcome(decision.outcome))
@@ -359,10 +350,10 @@ def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
     cache.
     """
     if [item.application_id for item in items] != [application_id]:
-        return "this form was already used for another decision; decide again"
+        return _("this form was already used for another decision; decide again")
     if items[0].state == DecisionItem.State.UNDONE:
-        return "this decision was undone; decide again"
-    return PROBLEM_WORDS[DecisionItem.Problem(items[0].problem)] if items[0].problem else ""
+        return _("this decision was undone; decide again")
+    return str(PROBLEM_WORDS[items[0].problem]) if items[0].problem else ""
 
 
 def _show_success(
@@ -371,13 +362,24 @@ def _show_success(
     promoted = consequences.describe_done_promotion(*read_promoted(job.id, job.seq))
     advice = ""
     if outcome == Outcome.HIRED and read_job(job.id).status != JobStatus.CLOSED:
-        ways = ["pause the job"] if job.status == JobStatus.OPEN else []
-        if member.may(Action.CLOSE_JOB):
-            ways.append("close it" if ways else "close the job")
-        advice = f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""
-    name = isolated(seen.application.name or seen.address or "this person")
-    done = DECISION_WORDS[outcome].done
-    messages.success(request, f"{name} was {done}.{promoted}{advice}")
+        advice = _advise_after_hire(job, may_close=member.may(Action.CLOSE_JOB))
+    name = isolated(seen.application.name or seen.address or _("this person"))
+    done = decision_words.describe_done(outcome, name)
+    messages.success(request, f"{done}{promoted}{advice}")
+
+
+def _advise_after_hire(job: Job, *, may_close: bool) -> str:
+    """Say what a member can do who looks for nobody else; return an empty string for nothing."""
+    may_pause = job.status == JobStatus.OPEN
+    if may_pause and may_close:
+        advice = _("If you are not looking for anyone else, pause the job or close it.")
+    elif may_pause:
+        advice = _("If you are not looking for anyone else, pause the job.")
+    elif may_close:
+        advice = _("If you are not looking for anyone else, close the job.")
+    else:
+        return ""
+    return f" {advice}"
 
 
 def make(
@@ -413,14 +415,8 @@ def undo(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
         lambda: (decisions.undo(decision_id=decision_id, job_id=job.id, actor=member.actor),),
     )
     if undone:
-        whom = f" for {people(undone[0])}" if undone[0] > 1 else ""
         decided = sum(item.state in DECIDED for item in pending_decision_items(decision_id))
-        rest = (
-            f"{people(decided)} had been decided on already."
-            if decided
-            else "The line is as it was."
-        )
-        messages.success(request, f"The decision was undone{whom}. {rest}")
+        messages.success(request, decision_words.describe_undone(undone[0], decided))
     back = request.POST.get("next", "")
     if back == LIST:
         return redirect("decisions", job_id=job.id)
@@ -445,7 +441,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     try:
         chosen = chosen_people(request, job)
     except UnusableFilters as error:
-        messages.error(request, f"Nobody is chosen: {error}")
+        messages.error(request, str(error))
         return redirect("applications", job_id=job.id)
     able = [
         seen
@@ -477,7 +473,7 @@ def decide_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "left_out": [seen for seen in chosen if seen not in able],
         "ids": ",".join(str(seen.application.id) for seen in able),
         "consequence": consequence,
-        "choices": _offer_choices(member, job, possible, people(len(able)), left, len(able)),
+        "choices": _offer_choices(member, job, possible, len(able), left),
         "positions": _describe_positions(job, left, len(able)),
         "hire_is_missing": Outcome.HIRED not in possible
         and any(seen.application.status == Status.ACTIVE for seen in able),
@@ -533,32 +529,28 @@ def _bulk_context(
     items: list[DecisionItem],
     states: Counter[str],
 ) -> dict[str, Any]:
-    words = DECISION_WORDS[Outcome(decision.outcome)]
+    outcome, done = Outcome(decision.outcome), states[State.DONE]
     refused = [
-        (item.application, PROBLEM_WORDS[DecisionItem.Problem(item.problem)])
+        (item.application, PROBLEM_WORDS[item.problem])
         for item in items
         if item.state == State.REFUSED
     ]
-    parts = [f"{people(states[State.DONE])} {words.done}"]
-    if states[State.UNDONE]:
-        parts.append(f"undone for {states[State.UNDONE]:,}")
-    if refused:
-        parts.append(f"not possible for {len(refused):,}")
     counted = len(items) - states[State.UNDONE]
-    ended = states[State.DONE] + states[State.REFUSED]
+    ended = done + states[State.REFUSED]
     return {
         "member": member,
         "job": job,
         "tab": "board",
         "decision": decision,
-        "title": f"{words.verb} {people(len(items))}",
-        "done_word": words.done,
-        "done": states[State.DONE],
+        "title": decision_words.label_act_on_many(outcome, len(items)),
+        "done_words": decision_words.count_done(outcome, done),
         "ended": ended,
         "counted": counted,
         "percent": 100 * ended // counted if counted else 100,
         "refused": refused,
-        "summary": "; ".join(parts) + ".",
+        "summary": decision_words.summarize(
+            outcome, done=done, undone=states[State.UNDONE], refused=len(refused)
+        ),
         "decided": [item.application for item in items if item.state == State.DONE],
         "poll_seconds": 0 if decision.finished_at else POLL_SECONDS,
         "may_undo": member.may(Action.DECIDE) and states[State.WAITING] > 0,

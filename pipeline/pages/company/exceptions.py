@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from jobs.models import Job, JobStatus
@@ -31,7 +31,7 @@ class ExceptionForm(PlainForm):
     """Reason for an exception, and what the people passed read about it."""
 
     reason = forms.ChoiceField(
-        label=gettext_lazy("Reason"), widget=forms.RadioSelect, choices=reason_choices
+        label=pgettext_lazy("label", "Reason"), widget=forms.RadioSelect, choices=reason_choices
     )
     text = LinesField(
         label=gettext_lazy("A sentence for the people passed"),

@@ -11,9 +11,9 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.utils import dateformat, timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from applicants.models import Applicant
@@ -48,13 +48,13 @@ class ExtensionForm(PlainForm):
         widget=forms.RadioSelect, initial="day", label=gettext_lazy("New deadline")
     )
     day = forms.DateField(
-        label=gettext_lazy("Date"),
+        label=pgettext_lazy("label", "Date"),
         required=False,
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         error_messages={"invalid": gettext_lazy("Enter a date, like 2027-01-31.")},
     )
     at = forms.TimeField(
-        label=gettext_lazy("Time"),
+        label=pgettext_lazy("label", "Time"),
         required=False,
         initial=time(17, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
@@ -97,7 +97,7 @@ class ExtensionForm(PlainForm):
 
 def _in_words(moment: datetime) -> str:
     here = timezone.localtime(moment)
-    return f"{here:%H:%M, %a} {here.day} {here:%b}"
+    return dateformat.format(here, "H:i, D j M")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import ApplyForm, NameField
@@ -57,11 +57,11 @@ KIND_WORDS = {
     Kind.YES_NO: gettext_lazy("Yes or no"),
     Kind.CHOICE: gettext_lazy("One choice"),
     Kind.CHOICES: gettext_lazy("Several choices"),
-    Kind.NUMBER: gettext_lazy("Number"),
-    Kind.DATE: gettext_lazy("Date"),
-    Kind.LINK: gettext_lazy("Link"),
+    Kind.NUMBER: pgettext_lazy("kind of answer", "Number"),
+    Kind.DATE: pgettext_lazy("kind of answer", "Date"),
+    Kind.LINK: pgettext_lazy("kind of answer", "Link"),
     Kind.PHONE: gettext_lazy("Phone number"),
-    Kind.FILE: gettext_lazy("File"),
+    Kind.FILE: pgettext_lazy("kind of answer", "File"),
 }
 STALE = gettext_lazy(
     "Someone else changed these questions meanwhile. They are shown as they are now; try again."
@@ -93,7 +93,7 @@ def _lines(label: Any, help_text: Any = "") -> LinesField:
 class QuestionForm(PlainForm):
     """Question of a kind. Its condition, if it can have one, comes last."""
 
-    label = NameField(label=gettext_lazy("Question"), max_length=QUESTION_LENGTH)
+    label = NameField(label=pgettext_lazy("label", "Question"), max_length=QUESTION_LENGTH)
     help = forms.CharField(
         label=gettext_lazy("Help below the question"), required=False, max_length=HELP_LENGTH
     )
@@ -108,14 +108,14 @@ class QuestionForm(PlainForm):
         kind = self.kind
         more: dict[str, forms.Field] = {}
         if kind in CHOSEN:
-            more["choices"] = _lines(_("Options"), _("One on each line, 2 to 50."))
+            more["choices"] = _lines(pgettext("label", "Options"), _("One on each line, 2 to 50."))
             more["other"] = _flag(_("People can write an answer of their own"))
         if kind in RANGED:
             more["minimum"] = _bound(kind, _("Smallest answer"))
             more["maximum"] = _bound(kind, _("Largest answer"))
         if kind is Kind.NUMBER:
             more["unit"] = NameField(
-                label=_("Unit"),
+                label=pgettext("label", "Unit"),
                 required=False,
                 max_length=UNIT_LENGTH,
                 help_text=_("For example “years”."),
@@ -155,7 +155,7 @@ class QuestionForm(PlainForm):
             ),
         )
         if kind is Kind.YES_NO:
-            choices = [("true", _("Yes")), ("false", _("No"))]
+            choices = [("true", pgettext("answer", "Yes")), ("false", pgettext("answer", "No"))]
             more["must_answer"] = forms.ChoiceField(
                 label=_("The answer must be"), choices=choices, required=False
             )
@@ -272,9 +272,9 @@ def _publish(request: HttpRequest, job: Job) -> None:
     except LineError as error:
         messages.error(request, explain_refusal(error))
     else:
-        done = _("Version {number} is published: people who apply answer it from now on.")
+        done = _("Version %(number)s is published: people who apply answer it from now on.")
         none = _("The job asks no questions any more. Earlier answers are kept.")
-        messages.success(request, done.format(number=number) if number else none)
+        messages.success(request, done % {"number": number} if number else none)
 
 
 def _change(

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.db.models import TextChoices
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from applicants.addresses import EMAIL_LENGTH
 from applicants.forms import AddressField, NameField
@@ -49,6 +49,12 @@ from pipeline.wording.events import reason_word_choices, reinstatement_reason_ch
 from tasks import time_zones
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
+UNIT_WORDS = {
+    "seconds": pgettext_lazy("unit", "seconds"),
+    "minutes": pgettext_lazy("unit", "minutes"),
+    "hours": pgettext_lazy("unit", "hours"),
+    "days": pgettext_lazy("unit", "days"),
+}
 LONGEST_NUMBER = 9_999_999
 LONGEST_NAME = 60  # of a country or language
 
@@ -72,25 +78,28 @@ def _amount_field(**options: Any) -> forms.DecimalField:
 class PostingForm(PlainForm):
     """Posting of a job: the text that applicants read, and its facts."""
 
-    title = NameField(max_length=TITLE_LENGTH)
-    location = NameField(max_length=LOCATION_LENGTH, required=False)
+    title = NameField(label=pgettext_lazy("label", "Title"), max_length=TITLE_LENGTH)
+    location = NameField(
+        label=pgettext_lazy("label", "Location"), max_length=LOCATION_LENGTH, required=False
+    )
     description = LinesField(
+        label=pgettext_lazy("label", "Description"),
         max_length=DESCRIPTION_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text=gettext_lazy("**bold**, *italic*, - lists, # headings and links are formatted."),
     )
     employment_type = _choice_field(EmploymentType, label=gettext_lazy("Employment type"))
-    workplace = _choice_field(Workplace, label=gettext_lazy("Workplace"))
+    workplace = _choice_field(Workplace, label=pgettext_lazy("label", "Workplace"))
     country = NamedCodeField(
         names=countries,
         wrong=gettext_lazy("Enter a country, like Netherlands or NL."),
-        label=gettext_lazy("Country"),
+        label=pgettext_lazy("label", "Country"),
         max_length=LONGEST_NAME,
         help_text=gettext_lazy("Search engines list a job only with it."),
     )
     department = NameField(
-        label=gettext_lazy("Department"), max_length=DEPARTMENT_LENGTH, required=False
+        label=pgettext_lazy("label", "Department"), max_length=DEPARTMENT_LENGTH, required=False
     )
     language = NamedCodeField(
         names=languages,
@@ -137,9 +146,8 @@ def _number_field(**options: Any) -> forms.IntegerField:
     return forms.IntegerField(widget=widget, **options)
 
 
-def _unit_field(of: str) -> forms.ChoiceField:
-    choices = [(unit, unit) for unit in UNITS]
-    return forms.ChoiceField(choices=choices, label=f"Unit of: {of}")
+def _unit_field(label: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(choices=list(UNIT_WORDS.items()), label=label)
 
 
 def _clock_time_field(**options: Any) -> forms.TimeField:
@@ -147,42 +155,41 @@ def _clock_time_field(**options: Any) -> forms.TimeField:
         required=False,
         input_formats=["%H:%M"],
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        error_messages={"invalid": "Enter a time, like 22:00."},
+        error_messages={"invalid": gettext_lazy("Enter a time, like 22:00.")},
         **options,
     )
-
-
-WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss or a pass"
 
 
 class PolicyForm(PlainForm):
     """Policy of a job. Each duration is a number and a unit."""
 
     window = _number_field(
-        label=WINDOW,
+        label=gettext_lazy("Time to confirm"),
         min_value=1,
         max_value=LONGEST_NUMBER,
         help_text=gettext_lazy(
             "Then the seat goes to the next in line. We recommend at least a day."
         ),
     )
-    window_unit = _unit_field(WINDOW)
-    quiet_from = _clock_time_field(label="Quiet hours from")
-    quiet_to = _clock_time_field(label="Quiet hours to")
-    quiet_weekends = forms.BooleanField(label="Weekends are quiet, too", required=False)
+    window_unit = _unit_field(gettext_lazy("Unit of: Time to confirm"))
+    quiet_from = _clock_time_field(label=gettext_lazy("Quiet hours from"))
+    quiet_to = _clock_time_field(label=gettext_lazy("Quiet hours to"))
+    quiet_weekends = forms.BooleanField(
+        label=gettext_lazy("Weekends are quiet, too"), required=False
+    )
     quiet_time_zone = forms.CharField(
-        label="Time zone of the job",
+        label=gettext_lazy("Time zone of the job"),
         required=False,
         max_length=ZONE_LENGTH,
         help_text=gettext_lazy("For people whose own is not known, like Europe/Berlin."),
     )
     acknowledge_first_seat = forms.BooleanField(
-        label="Ask people to confirm a seat that is free when they apply",
+        label=gettext_lazy("Ask people to confirm a seat that is free when they apply"),
         required=False,
         help_text=gettext_lazy("Otherwise they get it as soon as their address is verified."),
     )
     penalty_places = _number_field(
-        label="Places lost after a miss",
+        label=gettext_lazy("Places lost after a miss"),
         min_value=policy_limits("penalty_places")[0],
         max_value=policy_limits("penalty_places")[1],
         help_text=gettext_lazy(
@@ -190,21 +197,21 @@ class PolicyForm(PlainForm):
         ),
     )
     max_decays = _number_field(
-        label="Misses allowed",
+        label=gettext_lazy("Misses allowed"),
         min_value=policy_limits("max_decays")[0],
         max_value=policy_limits("max_decays")[1],
         required=False,
-        help_text="One more miss ends the application. Leave empty for no limit.",
+        help_text=gettext_lazy("One more miss ends the application. Leave empty for no limit."),
     )
     cooldown = _number_field(
-        label=COOLDOWN,
+        label=gettext_lazy("Cool-down after a miss or a pass"),
         min_value=1,
         max_value=LONGEST_NUMBER,
         help_text=gettext_lazy("So long they get no offer. They keep their place in line."),
     )
-    cooldown_unit = _unit_field(COOLDOWN)
+    cooldown_unit = _unit_field(gettext_lazy("Unit of: Cool-down after a miss or a pass"))
     max_passes = _number_field(
-        label="Turns that a person can pass",
+        label=gettext_lazy("Turns that a person can pass"),
         min_value=policy_limits("max_passes")[0],
         max_value=policy_limits("max_passes")[1],
         help_text=gettext_lazy("A pass is no miss, and keeps the place. 0: nobody can pass."),
@@ -227,7 +234,7 @@ class PolicyForm(PlainForm):
         given = self.cleaned_data
         zone = given["quiet_time_zone"] = given.get("quiet_time_zone") or "UTC"
         if not time_zones.is_known(zone):
-            self.add_error("quiet_time_zone", "Enter a time zone, like Europe/Berlin.")
+            self.add_error("quiet_time_zone", _("Enter a time zone, like Europe/Berlin."))
         if {"quiet_from", "quiet_to"} & self.errors.keys():
             return
         for name in ("quiet_from", "quiet_to"):
@@ -242,9 +249,9 @@ class PolicyForm(PlainForm):
         seconds, (low, high) = number * UNITS[unit], policy_limits(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
-            self.add_error(
-                name, f"Enter a time from {long_duration(low)} to {long_duration(high)}."
-            )
+            words = _("Enter a time from %(least)s to %(most)s.")
+            span = {"least": long_duration(low), "most": long_duration(high)}
+            self.add_error(name, words % span)
 
 
 def policy_values(policy: Policy) -> dict[str, Any]:
@@ -265,7 +272,7 @@ class CapacityForm(PlainForm):
     """Number of seats of a job."""
 
     capacity = _number_field(
-        label="Seats",
+        label=pgettext_lazy("label", "Seats"),
         min_value=1,
         max_value=MAX_CAPACITY,
         help_text=gettext_lazy("How many people you can review at once. Everyone else waits."),
@@ -299,7 +306,7 @@ class JobForm(PostingForm, CapacityForm, PositionsForm, DrawForm, PolicyForm):
     start = forms.ChoiceField(  # the buttons say it; sent without one, it is a draft
         required=False,
         widget=forms.HiddenInput,
-        choices=[("OPEN", "Open now"), ("DRAFT", "Save as draft")],
+        choices=[("OPEN", gettext_lazy("Open now")), ("DRAFT", gettext_lazy("Save as draft"))],
     )
 
 
@@ -316,21 +323,24 @@ class DraftSettingsForm(SettingsForm, DrawTimeForm):
 class PersonForm(PlainForm):
     """Person whom the company adds to a line."""
 
-    name = NameField(max_length=PERSON_NAME_LENGTH)
+    name = NameField(label=pgettext_lazy("label", "Name"), max_length=PERSON_NAME_LENGTH)
     email = AddressField(
-        label="Email address",
+        label=gettext_lazy("Email address"),
         max_length=EMAIL_LENGTH,
-        help_text="We send offers to this address, and the person signs in with it.",
+        help_text=gettext_lazy("We send offers to this address, and the person signs in with it."),
     )
 
 
 def _note_field() -> LinesField:
     return LinesField(
+        label=pgettext_lazy("label", "Note"),
         max_length=NOTE_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Only your company can read it. It is not part of the log and is erased with the"
-        " person’s data on request. Write only what you would let the person read.",
+        help_text=gettext_lazy(
+            "Only your company can read it. It is not part of the log and is erased with the"
+            " person’s data on request. Write only what you would let the person read."
+        ),
     )
 
 
@@ -342,14 +352,15 @@ class DecisionForm(PlainForm):
     """Decision on an application."""
 
     outcome = forms.ChoiceField(
-        label="Decision",
+        label=pgettext_lazy("label", "Decision"),
         widget=forms.HiddenInput,  # the buttons say it
         choices=[(name, name) for name in (*DECISIONS, HIRE_AND_CLOSE, HIRE_AND_GO_ON)],
     )
     reason = forms.ChoiceField(
+        label=pgettext_lazy("label", "Reason"),
         required=False,
-        choices=[("", "No reason"), *reason_word_choices()],
-        help_text="The applicant can read it. It stays in the job’s log permanently.",
+        choices=lambda: [("", _("No reason")), *reason_word_choices()],
+        help_text=gettext_lazy("The applicant can read it. It stays in the job’s log permanently."),
     )
     text = LinesField(
         max_length=SENTENCE_LENGTH,
@@ -391,8 +402,9 @@ class ReinstatementForm(PlainForm):
     """Reason for giving a person back a place that was lost through a miss."""
 
     reason = forms.ChoiceField(
+        label=pgettext_lazy("label", "Reason"),
         widget=forms.RadioSelect,
-        choices=reinstatement_reason_choices(),
-        help_text="The applicant can read it. It stays in the job’s log permanently.",
+        choices=reinstatement_reason_choices,
+        help_text=gettext_lazy("The applicant can read it. It stays in the job’s log permanently."),
     )
     note = _note_field()

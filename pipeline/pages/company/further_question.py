@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from applicants.forms import NameField
@@ -30,11 +30,11 @@ from pipeline.selectors.applications import SeenApplication
 
 USUAL_DAYS = 3
 KINDS = {
-    Kind.LONG_TEXT: gettext_lazy("Text"),
+    Kind.LONG_TEXT: pgettext_lazy("kind of answer", "Text"),
     Kind.YES_NO: gettext_lazy("Yes or no"),
-    Kind.NUMBER: gettext_lazy("Number"),
-    Kind.DATE: gettext_lazy("Date"),
-    Kind.LINK: gettext_lazy("Link"),
+    Kind.NUMBER: pgettext_lazy("kind of answer", "Number"),
+    Kind.DATE: pgettext_lazy("kind of answer", "Date"),
+    Kind.LINK: pgettext_lazy("kind of answer", "Link"),
     Kind.PHONE: gettext_lazy("Phone number"),
 }
 
@@ -42,7 +42,7 @@ KINDS = {
 class FurtherQuestionForm(PlainForm):
     """One more question to a person, and how long they have."""
 
-    label = NameField(label=gettext_lazy("Question"), max_length=QUESTION_LENGTH)
+    label = NameField(label=pgettext_lazy("label", "Question"), max_length=QUESTION_LENGTH)
     help = forms.CharField(
         label=gettext_lazy("Help below the question"), required=False, max_length=HELP_LENGTH
     )

@@ -14,7 +14,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_POST
 from uuid_utils.compat import uuid7
 
@@ -45,7 +46,7 @@ from pipeline.services.jobs import (
     update_job,
 )
 from pipeline.services.joining import apply
-from pipeline.wording.english import count, isolated, people
+from pipeline.wording.english import isolated
 
 
 @require_POST
@@ -53,7 +54,7 @@ from pipeline.wording.english import count, isolated, people
 def start(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Open a draft, or resume a paused job."""
     member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
-    done = "The job is open. People can apply."
+    done = _("The job is open. People can apply.")
     return _run(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
 
 
@@ -62,7 +63,7 @@ def start(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Pause a job."""
     member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
-    done = "The job is paused. Nobody can apply or is promoted; running deadlines continue."
+    done = _("The job is paused. Nobody can apply or is promoted; running deadlines continue.")
     return _run(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
 
 
@@ -74,7 +75,7 @@ def close(request: HttpRequest, job_id: UUID) -> HttpResponse:
         released = job.waitlist_count + job.pending_count
         context = {"job": job, "tab": "board", "released": released}
         return render(request, "company/close.html", context)
-    done = "The job is closed."
+    done = _("The job is closed.")
     return _run(request, job, done, lambda: close_job(job_id=job_id, actor=member.actor))
 
 
@@ -88,7 +89,8 @@ def delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
     verb = partial(delete_draft, job_id=job_id, actor=member.actor)
     if not attempt(request, lambda: (verb(), True)):
         return redirect("board", job_id=job.id)
-    messages.success(request, f"The draft “{isolated(title)}” is deleted.")
+    done = _("The draft “%(title)s” is deleted.")
+    messages.success(request, done % {"title": isolated(title)})
     return redirect("company_jobs")
 
 
@@ -121,13 +123,27 @@ def change_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if request.POST.get("promised", follows) != follows:
         form.add_error(None, consequences.MOVED_ON)
         return _capacity_page(request, job, form, wanted, follows)
-    keeps = "keeps that seat" if added == -1 else "keep their seats"
-    drains = f" {people(-added)} above that {keeps} until they leave."
-    done = f"The job now has {count(wanted, 'seat')}.{drains if added < 0 else ''}"
     changes = JobChanges(capacity=wanted)
     return _run(
-        request, job, done, lambda: update_job(job_id=job.id, changes=changes, actor=member.actor)
+        request,
+        job,
+        _describe_new_capacity(wanted, over=max(0, -added)),
+        lambda: update_job(job_id=job.id, changes=changes, actor=member.actor),
     )
+
+
+def _describe_new_capacity(seats: int, *, over: int) -> str:
+    """Say how many seats a job has now, and how many people hold one above that."""
+    done = ngettext("The job now has %(seats)s seat.", "The job now has %(seats)s seats.", seats)
+    done %= {"seats": f"{seats:,}"}
+    if not over:
+        return done
+    drains = ngettext(
+        "%(count)s person above that keeps that seat until they leave.",
+        "%(count)s people above that keep their seats until they leave.",
+        over,
+    ) % {"count": f"{over:,}"}
+    return f"{done} {drains}"
 
 
 def _capacity_page(
@@ -176,23 +192,26 @@ def _add_person(request: HttpRequest, member: Member, job: Job, form: PersonForm
     seen = read_application(added.id)
     match seen.application.status:
         case Status.ACTIVE:
-            result = "now has a seat and is in review"
+            result = _("%(name)s now has a seat and is in review.")
         case Status.PENDING_ACKNOWLEDGMENT:
-            result = "was offered a seat and must confirm it before the deadline"
+            result = _("%(name)s was offered a seat and must confirm it before the deadline.")
         case _ if seen.position is None:
-            result = "takes part in the draw"
+            result = _("%(name)s takes part in the draw.")
         case _:
-            result = f"is now number {seen.position:,} in line"
-    messages.success(request, f"{isolated(name)} {result}.")
+            result = _("%(name)s is now number %(position)s in line.")
+    place = f"{seen.position or 0:,}"
+    messages.success(request, result % {"name": isolated(name), "position": place})
     return redirect("board", job_id=job.id)
 
 
 # Page of a job's planned seats: list, add, cancel.
 
 
-PLANNED = "Planned. Everyone can see it on the job’s page."
-CANCELLED = "Cancelled. These seats will not change."
-TOO_LATE = "There was nothing left to cancel: it has already happened, or was cancelled."
+PLANNED = gettext_lazy("Planned. Everyone can see it on the job’s page.")
+CANCELLED = gettext_lazy("Cancelled. These seats will not change.")
+TOO_LATE = gettext_lazy(
+    "There was nothing left to cancel: it has already happened, or was cancelled."
+)
 
 
 class PlannedSeatsForm(PlainForm):
@@ -201,32 +220,32 @@ class PlannedSeatsForm(PlainForm):
     # Sent once with each form: pressing the button twice plans once.
     once = forms.UUIDField(widget=forms.HiddenInput)
     change = forms.ChoiceField(
-        label="What happens",
-        choices=[("open", "Seats open"), ("close", "Seats close")],
+        label=gettext_lazy("What happens"),
+        choices=[("open", gettext_lazy("Seats open")), ("close", gettext_lazy("Seats close"))],
         initial="open",
         help_text=gettext_lazy("Seats close as people leave."),
     )
     seats = forms.IntegerField(
-        label="How many seats",
+        label=gettext_lazy("How many seats"),
         min_value=1,
         max_value=MAX_CAPACITY,
         initial=1,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     day = forms.DateField(
-        label="On",
+        label=pgettext_lazy("day", "On"),
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        error_messages={"invalid": "Enter a date, like 2027-01-31."},
+        error_messages={"invalid": gettext_lazy("Enter a date, like 2027-01-31.")},
     )
     at = forms.TimeField(
-        label="At",
+        label=pgettext_lazy("time of day", "At"),
         initial=time(9, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        error_messages={"invalid": "Enter a time, like 09:00."},
+        error_messages={"invalid": gettext_lazy("Enter a time, like 09:00.")},
     )
-    zone = TimeZoneField(label="Time zone")
+    zone = TimeZoneField(label=gettext_lazy("Time zone"))
     times = forms.IntegerField(
-        label="How many weeks",
+        label=gettext_lazy("How many weeks"),
         min_value=1,
         max_value=MOST_TIMES,
         initial=1,

@@ -7,6 +7,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameField
@@ -39,8 +41,9 @@ class TemplateNameForm(PlainForm):
     """Name of a template."""
 
     name = NameField(
+        label=pgettext_lazy("label", "Name"),
         max_length=TEMPLATE_NAME_LENGTH,
-        help_text="Only your company sees it.",
+        help_text=gettext_lazy("Only your company sees it."),
     )
 
 
@@ -57,7 +60,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @for_members()
 def keep(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Keep a job's settings as a template, after asking for its name."""
-    _, job = own_job(request, job_id, MAY)
+    _member, job = own_job(request, job_id, MAY)
     form = TemplateNameForm(request.POST or None, initial={"name": job.posting.title[:80]})
     if form.is_valid():
         try:
@@ -65,10 +68,8 @@ def keep(request: HttpRequest, job_id: UUID) -> HttpResponse:
         except TemplateRefused as error:
             form.add_error("name", str(error))
         else:
-            messages.success(
-                request,
-                f"“{isolated(row.name)}” is saved as a template. New jobs can start from it.",
-            )
+            done = _("“%(name)s” is saved as a template. New jobs can start from it.")
+            messages.success(request, done % {"name": isolated(row.name)})
             return redirect("job_templates")
     context = {
         "form": form,
@@ -91,7 +92,7 @@ def show(request: HttpRequest, template_id: UUID) -> HttpResponse:
         except TemplateRefused as error:
             form.add_error("name", str(error))
         else:
-            messages.success(request, "Name saved.")
+            messages.success(request, _("Name saved."))
             return redirect("job_templates")
     context = {
         "row": row,
@@ -111,7 +112,7 @@ def delete(request: HttpRequest, template_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "company/delete_template.html", {"row": row})
     delete_template(template=row)
-    messages.success(request, f"“{isolated(row.name)}” is deleted.")
+    messages.success(request, _("“%(name)s” is deleted.") % {"name": isolated(row.name)})
     return redirect("job_templates")
 
 

@@ -14,6 +14,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
@@ -52,7 +54,7 @@ JOBS_SHOWN = 20
 LONGEST_SEARCH = 200
 REFRESH_SECONDS = 600  # how often counts of the last hours or days change with time alone
 
-FIRST_JOB = (
+FIRST_JOB = gettext_lazy(
     "Describe the work and say how many people you can review carefully at the same time. Everyone"
     " else waits in one line, which moves by itself whenever a seat opens."
 )
@@ -120,13 +122,13 @@ def _turned_pages(request: HttpRequest, page: Page[Any]) -> dict[str, str]:
 
 # Rules to start from, by their name in the URL.
 PRESETS = {
-    "usual": ("Usual: a day to confirm, three misses", Policy()),
+    "usual": (gettext_lazy("Usual: a day to confirm, three misses"), Policy()),
     "quick": (
-        "Quick: 4 hours to confirm, one miss",
+        gettext_lazy("Quick: 4 hours to confirm, one miss"),
         Policy(acknowledgment_window_seconds=14_400, max_decays=1),
     ),
     "patient": (
-        "Patient: three days to confirm, any number of misses",
+        gettext_lazy("Patient: three days to confirm, any number of misses"),
         Policy(acknowledgment_window_seconds=259_200, max_decays=None),
     ),
 }
@@ -165,10 +167,12 @@ def new(request: HttpRequest) -> HttpResponse:
     except DrawRefused as error:
         form.add_error("draw_day", str(error))
         return _render_new(request, form, None, None, status=422)
-    state = "open: everyone can apply" if opened else "a draft: only your company can see it"
-    messages.success(
-        request, f"“{isolated(form.cleaned_data['title'])}” was created. It is {state}."
+    done = (
+        _("“%(title)s” was created. It is open: everyone can apply.")
+        if opened
+        else _("“%(title)s” was created. It is a draft: only your company can see it.")
     )
+    messages.success(request, done % {"title": isolated(form.cleaned_data["title"])})
     rule_groups.warn_of_short_window(request, form.policy())
     return redirect("board", job_id=job_id)
 
@@ -179,7 +183,7 @@ def _copied_questions(request: HttpRequest) -> tuple[Question, ...]:
     if kept:
         return read_questions(job_templates.read_own(request, kept).questions)
     if copied:
-        _, like = own_job(request, copied, Action.CREATE_JOB)
+        _member, like = own_job(request, copied, Action.CREATE_JOB)
         return read_draft(like).questions
     return ()
 
@@ -188,13 +192,13 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     """Show the form with usual rules, or with those of the template or job in the URL."""
     kept, copied = page_urls.read_id(request, "template"), page_urls.read_id(request, "like")
     if kept is None and copied is None:
-        _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
+        _words, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
         initial = forms.policy_values(rules) | {"capacity": 3, POSITIONS: 1}
         initial["quiet_time_zone"] = get_current_timezone_name()
         return _render_new(request, forms.JobForm(initial=initial), rules, 3)
     like: Job | JobTemplate
     if copied and not kept:
-        _, like = own_job(request, copied, Action.CREATE_JOB)
+        _member, like = own_job(request, copied, Action.CREATE_JOB)
     else:
         like = job_templates.read_own(request, kept)
     posting = like.posting if isinstance(like, Job) else like
@@ -218,7 +222,7 @@ def _render_new(
     context = {
         "form": form,
         "groups": build_rule_groups(form, policy),
-        "presets": [(name, words) for name, (words, _) in PRESETS.items()],
+        "presets": [(name, words) for name, (words, _rules) in PRESETS.items()],
         "earlier": jobs.rows if jobs else [],
         "templates": job_templates.read_all(ours) if ours else [],
         "works": explain_line(policy, capacity, draws.describe_form(form.initial))
@@ -240,12 +244,11 @@ BOX_PIXELS = 480, 240  # greatest width and height of the embedded box
 @require_safe
 def share(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the ways to point people to a job."""
-    _, job = own_job(request, job_id)
+    _member, job = own_job(request, job_id)
     origin = Origin.read(request.GET)
-    link, title = (
-        link_to(_public_link(job), origin),
-        escape(f"Apply: {job.posting.title}, {job.company.name}"),
-    )
+    link = link_to(_public_link(job), origin)
+    named = {"title": job.posting.title, "company": job.company.name}
+    title = escape(_("Apply: %(title)s, %(company)s") % named)
     box = link_to(f"{settings.SITE_URL}{reverse('job_embed', args=[job.id])}", origin)
     width, height = BOX_PIXELS
     context = {
@@ -253,7 +256,7 @@ def share(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "link": link,
         "origin": origin,
         "source_form": SourceForm(initial=origin.values),
-        "qr": qr_code.draw_inline(link, f"QR code of {link}"),
+        "qr": qr_code.draw_inline(link, _("QR code of %(link)s") % {"link": link}),
         "box_url": box,
         "box": (
             f'<iframe src="{escape(box)}" title="{title}" loading="lazy" height="{height}"\n'
@@ -269,7 +272,7 @@ def share(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_safe
 def download_qr_code(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Return the QR code of a job's link as a file, for posters and flyers."""
-    _, job = own_job(request, job_id)
+    _member, job = own_job(request, job_id)
     link = link_to(_public_link(job), Origin.read(request.GET))
     drawn = qr_code.draw_file(link, f"{job.posting.title}: {link}")
     name = slugify(job.posting.title)[:60] or "job"

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
@@ -26,10 +26,13 @@ LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2
 
 # The shortcuts besides those that go to places; `static/js/palette.js` acts on them.
 SHORTCUTS = (
-    ("Ctrl K or ⌘ K", "Find a page, a job or a person"),
-    ("/", "Go to the search field of the page"),
-    ("c", "Create a job, if your role allows it"),
-    ("j, k", "Next and previous person in a list, or on the page of an application"),
+    (gettext_lazy("Ctrl K or ⌘ K"), gettext_lazy("Find a page, a job or a person")),
+    ("/", gettext_lazy("Go to the search field of the page")),
+    ("c", gettext_lazy("Create a job, if your role allows it")),
+    (
+        "j, k",
+        gettext_lazy("Next and previous person in a list, or on the page of an application"),
+    ),
     (
         "h, r",
         gettext_lazy(
@@ -41,8 +44,8 @@ SHORTCUTS = (
         gettext_lazy("On the page of an application: go to your first score, or to a new note"),
     ),
     ("u", gettext_lazy("Undo the last decision, while it can be undone")),
-    ("x", "Tick the person in the list that has the focus"),
-    ("?", "Show this page"),
+    ("x", gettext_lazy("Tick the person in the list that has the focus")),
+    ("?", gettext_lazy("Show this page")),
 )
 
 
@@ -63,7 +66,7 @@ def search(request: HttpRequest) -> HttpResponse:
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     company_id, wanted = member.company.id, search.lower()
     pages = [
-        Found(place.url, str(place.label), "Page")
+        Found(place.url, str(place.label), pgettext("of a site", "Page"))
         for place in all_places(member)
         if wanted in str(place.label).lower()
     ]
@@ -75,7 +78,10 @@ def search(request: HttpRequest) -> HttpResponse:
         after=None,
         limit=MOST_OF_A_KIND,
     ).rows
-    places = [Found(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
+    places = [
+        Found(reverse("board", args=[job.id]), job.posting.title, pgettext("label", "Job"))
+        for job in jobs
+    ]
     if len(search) >= LEAST_LETTERS_OF_A_NAME and member.may(Action.READ_COMPANY):
         found = search_names(company_id, search, limit=MOST_LOOKED_AT).rows
         found.sort(key=lambda seen: not _is_name(seen.application.name, wanted))
@@ -96,7 +102,11 @@ def _is_name(name: str, wanted: str) -> bool:
 def _found_person(seen: SeenApplication) -> Found:
     row = seen.application
     status = label_status(row.outcome or row.status)
-    return Found(reverse("application", args=[row.id]), row.name, f"{status}, {seen.job_title}")
+    return Found(
+        reverse("application", args=[row.id]),
+        row.name,
+        _("%(status)s, %(title)s") % {"status": status, "title": seen.job_title},
+    )
 
 
 @require_safe

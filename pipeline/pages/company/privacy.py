@@ -12,7 +12,7 @@ from django.forms import BoundField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from applicants.forms import NameField
@@ -130,7 +130,7 @@ class EqualityForm(PlainForm):
 
     questions = forms.MultipleChoiceField(
         required=False,
-        label=gettext_lazy("Questions"),
+        label=pgettext_lazy("label", "Questions"),
         choices=[(code, each.label) for code, each in QUESTIONS.items()],
         widget=forms.CheckboxSelectMultiple,
     )

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST
 
 from jobs.models import MAX_CAPACITY, RESERVED_CODE_LENGTH, RESERVED_SENTENCE_LENGTH, Job
@@ -40,7 +40,7 @@ class ReserveForm(PlainForm):
         help_text=gettext_lazy("0 reserves none."),
     )
     kind = forms.ChoiceField(
-        label=gettext_lazy("For"), choices=group_choices, widget=forms.RadioSelect
+        label=pgettext_lazy("group", "For"), choices=group_choices, widget=forms.RadioSelect
     )
     sentence = LinesField(
         label=gettext_lazy("Why, in your own sentence"),
@@ -59,7 +59,7 @@ class ReserveForm(PlainForm):
         ),
     )
     until_day = forms.DateField(
-        label=gettext_lazy("Until"),
+        label=pgettext_lazy("day", "Until"),
         required=False,
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         error_messages={"invalid": gettext_lazy("Enter a date, like 2027-01-31.")},
@@ -69,7 +69,7 @@ class ReserveForm(PlainForm):
         ),
     )
     until_time = forms.TimeField(
-        label=gettext_lazy("At"),
+        label=pgettext_lazy("time of day", "At"),
         required=False,
         initial=time(9, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),

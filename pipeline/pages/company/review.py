@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 from django.views.decorators.http import require_POST
 
 from applicants.forms import NameField
@@ -47,15 +47,18 @@ from pipeline.wording.explanations import describe_target
 
 HOUR_SECONDS = 3_600
 EMPTY_ROWS = 3  # for new criteria, each time the page is shown
-UNITS = [(HOUR_SECONDS, gettext_lazy("hours")), (DAY_SECONDS, gettext_lazy("days"))]
+UNITS = [
+    (HOUR_SECONDS, pgettext_lazy("unit", "hours")),
+    (DAY_SECONDS, pgettext_lazy("unit", "days")),
+]
 DAYS = [
-    (0, gettext_lazy("Monday")),
-    (1, gettext_lazy("Tuesday")),
-    (2, gettext_lazy("Wednesday")),
-    (3, gettext_lazy("Thursday")),
-    (4, gettext_lazy("Friday")),
-    (5, gettext_lazy("Saturday")),
-    (6, gettext_lazy("Sunday")),
+    (0, pgettext_lazy("day", "Monday")),
+    (1, pgettext_lazy("day", "Tuesday")),
+    (2, pgettext_lazy("day", "Wednesday")),
+    (3, pgettext_lazy("day", "Thursday")),
+    (4, pgettext_lazy("day", "Friday")),
+    (5, pgettext_lazy("day", "Saturday")),
+    (6, pgettext_lazy("day", "Sunday")),
 ]
 USUAL = "USUAL"
 TELLINGS = [
@@ -82,7 +85,7 @@ class ReviewForm(FollowForm):
         label=gettext_lazy("Decide within"),
         help_text=gettext_lazy("People with a seat see it. It never changes who is next."),
     )
-    unit = forms.TypedChoiceField(choices=UNITS, coerce=int, label=gettext_lazy("Unit"))
+    unit = forms.TypedChoiceField(choices=UNITS, coerce=int, label=pgettext_lazy("label", "Unit"))
     members = forms.TypedMultipleChoiceField(
         required=False,
         coerce=UUID,
@@ -119,7 +122,9 @@ class CriterionForm(PlainForm):
     """One criterion; without a label there is none."""
 
     id = forms.UUIDField(required=False, widget=forms.HiddenInput)
-    label = NameField(required=False, max_length=CRITERION_LENGTH, label=gettext_lazy("Criterion"))
+    label = NameField(
+        required=False, max_length=CRITERION_LENGTH, label=pgettext_lazy("label", "Criterion")
+    )
     help = NameField(
         required=False, max_length=CRITERION_HELP_LENGTH, label=gettext_lazy("What it means")
     )
@@ -133,14 +138,18 @@ class HoursForm(PlainForm):
         coerce=int,
         choices=DAYS,
         widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("Days"),
+        label=pgettext_lazy("label", "Days"),
         help_text=gettext_lazy("Choose none, and every hour of every day counts."),
     )
     begins = forms.CharField(
-        max_length=5, label=gettext_lazy("From"), widget=forms.TimeInput(attrs={"type": "time"})
+        max_length=5,
+        label=pgettext_lazy("time of day", "From"),
+        widget=forms.TimeInput(attrs={"type": "time"}),
     )
     ends = forms.CharField(
-        max_length=5, label=gettext_lazy("Until"), widget=forms.TimeInput(attrs={"type": "time"})
+        max_length=5,
+        label=pgettext_lazy("time of day", "Until"),
+        widget=forms.TimeInput(attrs={"type": "time"}),
     )
     zone = TimeZoneField(label=gettext_lazy("Time zone"))
 
@@ -258,7 +267,7 @@ def _describe_rota(form: FollowForm) -> str:
     chosen = {str(each) for each in form["members"].value() or ()}
     fields: dict[str, Any] = form.fields
     names = [str(name) for id_, name in fields["members"].choices if str(id_) in chosen]
-    return ", ".join(names) or _("Nobody: you assign people yourselves")
+    return pgettext("between parts", ", ").join(names) or _("Nobody: you assign people yourselves")
 
 
 def _target_values(seconds: int | None) -> dict[str, int]:
@@ -299,6 +308,7 @@ class MarkForm(PlainForm):
     """A reviewer's mark by one criterion."""
 
     mark = forms.TypedChoiceField(
+        label=pgettext_lazy("score", "Mark"),
         coerce=int,
         choices=[(mark, str(mark)) for mark in range(Score.LEAST, Score.MOST + 1)],
         widget=forms.RadioSelect,
@@ -306,7 +316,7 @@ class MarkForm(PlainForm):
     text = LinesField(
         required=False,
         max_length=SCORE_TEXT_LENGTH,
-        label=gettext_lazy("Why"),
+        label=pgettext_lazy("label", "Why"),
         widget=forms.Textarea(attrs={"rows": 1, "maxlength": SCORE_TEXT_LENGTH}),
     )
 

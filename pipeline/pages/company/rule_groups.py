@@ -11,21 +11,22 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest
-from django.utils import timezone
+from django.utils import dateformat, timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from jobs.policies import Policy
 from pipeline.domain.states import POSITIONS
 from pipeline.pages import draws
 from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS
-from pipeline.wording.english import count, long_duration
+from pipeline.wording.english import long_duration
 from pipeline.wording.explanations import explained_quiet_hours
 
 QUIET_FIELDS = {"quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"}
 MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit", "max_passes"}
 RULE_FIELDS = QUIET_FIELDS | MISS_FIELDS | DRAW_FIELDS | {"acknowledge_first_seat", POSITIONS}
 MISS_RULES = ("penalty_places", "max_decays", "cooldown_seconds", "max_passes")
-WRONG = "correct the fields below"
+WRONG = gettext_lazy("correct the fields below")
 FRIDAY, EVENING_HOUR = 4, 18
 
 
@@ -62,55 +63,82 @@ def rule_fields(
 ) -> FieldGroup:
     """Return all rules but the time to confirm: folded, with their values as sentences."""
     if form.errors.keys() & RULE_FIELDS:
-        return FieldGroup(WRONG, is_open=True)
+        return FieldGroup(str(WRONG), is_open=True)
     values = {name: group.value for name, group in groups.items()}
     seat = (
         _("A free seat must be confirmed, too.")
         if given.get("acknowledge_first_seat")
         else _("A free seat is given at once.")
     )
-    after = _("Quiet hours: {quiet}. After a miss: {misses}.").format(**values)
+    after = _("Quiet hours: %(quiet)s. After a miss: %(misses)s.") % values
     if "opening" not in form.fields:
         return FieldGroup(f"{seat} {after}", is_open=False)
-    order = _("Order: {order}.").format(**values)
+    order = _("Order: %(order)s.") % values
     return FieldGroup(f"{order} {seat} {after}", is_open=False)
 
 
 def order_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the line's order: folded, unless it is drawn by lot."""
     if form.errors.keys() & DRAW_FIELDS:
-        return FieldGroup(WRONG, is_open=True)
+        return FieldGroup(str(WRONG), is_open=True)
     if not (draw := draws.describe_form(given)):
-        return FieldGroup("first come, first served", is_open=False)
-    when = f"at {draw}" if draw != BLANK_TIME else "at a time that you enter"
-    return FieldGroup(f"drawn by lot {when}", is_open=True)
+        return FieldGroup(_("first come, first served"), is_open=False)
+    if draw == BLANK_TIME:
+        return FieldGroup(_("drawn by lot at a time that you enter"), is_open=True)
+    return FieldGroup(_("drawn by lot at %(time)s") % {"time": draw}, is_open=True)
 
 
 def quiet_hour_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the quiet hours, with an example of what they do to a deadline."""
     if form.errors.keys() & QUIET_FIELDS:
-        return FieldGroup(WRONG, is_open=True)
+        return FieldGroup(str(WRONG), is_open=True)
     window = given.get("acknowledgment_window_seconds")
     rules = {name: given[name] for name in QUIET_FIELDS if name in given}
     if window and "window" not in form.errors:
         rules["acknowledgment_window_seconds"] = window
     policy = Policy(**rules)
     words = explained_quiet_hours(policy)
-    return FieldGroup(words or "none", bool(words), deadline_example(policy, timezone.now()))
+    return FieldGroup(
+        words or pgettext("quiet hours", "none"),
+        bool(words),
+        deadline_example(policy, timezone.now()),
+    )
 
 
 def miss_fields(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the cost of a miss: folded, unless it is unusual."""
     if form.errors.keys() & MISS_FIELDS or not given.keys() >= {*MISS_RULES}:
-        return FieldGroup(WRONG, is_open=True)
+        return FieldGroup(str(WRONG), is_open=True)
     places, misses, seconds, passes = (given[name] for name in MISS_RULES)
-    lost = f"{count(places, 'place')} lost" if places else "back of the line"
-    allowed = "any number of misses" if misses is None else count(misses, "miss", "misses")
-    words = f"{lost}, {allowed} allowed, cool-down of {long_duration(seconds)}"
-    words += f", {count(passes, 'pass', 'passes')}" if passes else ", nobody passes a turn"
+    parts = [
+        _describe_lost_places(places),
+        _describe_allowed_misses(misses),
+        _("cool-down of %(time)s") % {"time": long_duration(seconds)},
+        _describe_passes(passes),
+    ]
     usual = Policy()
     is_open = any(given[name] != getattr(usual, name) for name in MISS_RULES)
-    return FieldGroup(words, is_open)
+    return FieldGroup(pgettext("between parts", ", ").join(parts), is_open)
+
+
+def _describe_lost_places(places: int) -> str:
+    if not places:
+        return _("back of the line")
+    words = ngettext("%(count)s place lost", "%(count)s places lost", places)
+    return words % {"count": f"{places:,}"}
+
+
+def _describe_allowed_misses(misses: int | None) -> str:
+    if misses is None:
+        return _("any number of misses allowed")
+    words = ngettext("%(count)s miss allowed", "%(count)s misses allowed", misses)
+    return words % {"count": f"{misses:,}"}
+
+
+def _describe_passes(passes: int) -> str:
+    if not passes:
+        return _("nobody passes a turn")
+    return ngettext("%(count)s pass", "%(count)s passes", passes) % {"count": f"{passes:,}"}
 
 
 def deadline_example(policy: Policy, now: datetime) -> str:
@@ -126,17 +154,19 @@ def deadline_example(policy: Policy, now: datetime) -> str:
     friday += timedelta(days=(FRIDAY - here.weekday()) % 7 or 7)
     without = replace(policy, quiet_from=None, quiet_to=None, quiet_weekends=False)
     offered, quietly, plainly = (
-        f"{at:%H:%M} on {at:%A} {at.day} {at:%B}"
+        _("%(clock)s on %(day)s")
+        % {"clock": dateformat.format(at, "H:i"), "day": dateformat.format(at, "l j F")}
         for at in (
             friday,
             policy.deadline(friday).astimezone(here.tzinfo),
             without.deadline(friday).astimezone(here.tzinfo),
         )
     )
-    return (
-        f"For example, a seat that is offered at {offered} must be confirmed by {quietly}."
-        f" Without quiet hours, it would be by {plainly}."
+    words = _(
+        "For example, a seat that is offered at %(offered)s must be confirmed by %(quietly)s."
+        " Without quiet hours, it would be by %(plainly)s."
     )
+    return words % {"offered": offered, "quietly": quietly, "plainly": plainly}
 
 
 # Warning that people have too little time to confirm a seat, on forms of jobs.
@@ -145,7 +175,7 @@ def deadline_example(policy: Policy, now: datetime) -> str:
 FAIR_WINDOW_SECONDS = 20 * 3_600  # WCAG 2.2.1: a shorter time to confirm shuts people out
 
 
-SHORT_WINDOW = (
+SHORT_WINDOW = gettext_lazy(
     "People have less than 20 hours to confirm a seat. Anyone who is asleep, at work or needs more"
     " time to read may miss it. Accessibility guidelines (WCAG 2.2.1) ask for at least 20 hours."
 )

@@ -9,6 +9,9 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.functional import lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_POST
 
 from jobs import activity
@@ -40,10 +43,10 @@ from pipeline.wording.explanations import describe_target, explain_line, explain
 from pipeline.wording.postings import describe_facts
 
 EXPORTS = [
-    ("applications", "csv", "Applications, CSV"),
-    ("applications", "jsonl", "Applications, JSON lines"),
-    ("log", "csv", "Log, CSV"),
-    ("log", "jsonl", "Log, JSON lines"),
+    ("applications", "csv", gettext_lazy("Applications, CSV")),
+    ("applications", "jsonl", gettext_lazy("Applications, JSON lines")),
+    ("log", "csv", gettext_lazy("Log, CSV")),
+    ("log", "jsonl", gettext_lazy("Log, JSON lines")),
 ]
 TRIES = 3  # attempts to save while the line keeps moving
 
@@ -89,17 +92,28 @@ def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> 
     if refusal:
         form.add_error(None, refusal)
         return _render(request, member, read_job(job.id), form, status=409)
-    done = "The posting is saved." if alteration.posting else "There were no changes to save."
-    if alteration.policy or alteration.draw_at:
-        what = "The posting and rules are" if alteration.posting else "The rules are"
-        done = (
-            f"{what} saved. The rules apply from now on: running deadlines, places in line and"
-            " cool-downs stay as they are."
-        )
-    messages.success(request, done)
+    messages.success(request, _describe_saved(alteration))
     if isinstance(form, SettingsForm):
         rule_groups.warn_of_short_window(request, form.policy())
     return redirect("job_settings", job_id=job.id)
+
+
+def _describe_saved(alteration: JobChanges) -> str:
+    """Say what was saved, and from when on it counts."""
+    has_rules = alteration.policy or alteration.draw_at
+    if has_rules and alteration.posting:
+        return _(
+            "The posting and rules are saved. The rules apply from now on: running deadlines,"
+            " places in line and cool-downs stay as they are."
+        )
+    if has_rules:
+        return _(
+            "The rules are saved. The rules apply from now on: running deadlines, places in line"
+            " and cool-downs stay as they are."
+        )
+    if alteration.posting:
+        return _("The posting is saved.")
+    return _("There were no changes to save.")
 
 
 def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
@@ -108,7 +122,7 @@ def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChange
         return explain_refusal(IllegalJobMove(status=job.status, verb="change"))
     was_opened = "draw_day" in request.POST and job.status != JobStatus.DRAFT
     seen_posting, seen_policy = (request.POST.get(f"seen_{name}") for name in ("posting", "policy"))
-    for _ in range(TRIES):
+    for _try in range(TRIES):
         other_posting = alteration.posting and seen_posting != str(job.posting.version)
         has_rules = alteration.policy or alteration.draw_at
         if other_posting or was_opened or (has_rules and seen_policy != str(job.policy_version)):
@@ -179,10 +193,10 @@ def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str
 
     def text_of_setting(value: object) -> str:
         if value is None:
-            return "no limit"
+            return _("no limit")
         if isinstance(value, bool):
-            return "yes" if value else "no"
-        return str(value) or "empty"
+            return pgettext("setting", "yes") if value else pgettext("setting", "no")
+        return str(value) or pgettext("setting", "empty")
 
     given = form.cleaned_data
     return [
@@ -198,19 +212,25 @@ def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str
 LEAST_DAYS, MOST_DAYS = Retention.LEAST_DAYS, Retention.MOST_DAYS
 
 
+def _describe_period() -> str:
+    return _(
+        "After an application has ended: %(least)s to %(most)s days. Then all personal data is"
+        " erased; the log stays."
+    ) % {"least": LEAST_DAYS, "most": f"{MOST_DAYS:,}"}
+
+
 class RetentionForm(PlainForm):
     """Form for the number of days and the legal hold."""
 
     keep_days = forms.IntegerField(
         min_value=LEAST_DAYS,
         max_value=MOST_DAYS,
-        label="Days to keep personal data",
-        help_text=f"After an application has ended: {LEAST_DAYS} to {MOST_DAYS:,} days. Then all"
-        " personal data is erased; the log stays.",
+        label=gettext_lazy("Days to keep personal data"),
+        help_text=lazy(_describe_period, str)(),
     )
     legal_hold = forms.BooleanField(
         required=False,
-        label="Legal hold: keep everything until this is switched off",
+        label=gettext_lazy("Legal hold: keep everything until this is switched off"),
     )
 
 
@@ -234,7 +254,8 @@ def save_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
             by=member.user.id,
             job_id=job.id,
         )
-        messages.success(request, "Saved. The change takes effect tonight.")
+        messages.success(request, _("Saved. The change takes effect tonight."))
     else:
-        messages.error(request, f"Enter {LEAST_DAYS} to {MOST_DAYS:,} days. Nothing was changed.")
+        words = _("Enter %(least)s to %(most)s days. Nothing was changed.")
+        messages.error(request, words % {"least": LEAST_DAYS, "most": f"{MOST_DAYS:,}"})
     return redirect("job_settings", job_id=job.id)

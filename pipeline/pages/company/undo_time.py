@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from jobs.companies import UndoTimes, set_undo_times
 from jobs.models import UNDO_SECONDS, Company
@@ -21,7 +21,7 @@ from pipeline.pages.forms import PlainForm
 from pipeline.wording.english import long_duration
 
 MINUTE_SECONDS = 60
-UNITS = [(1, gettext_lazy("seconds")), (MINUTE_SECONDS, gettext_lazy("minutes"))]
+UNITS = [(1, pgettext_lazy("unit", "seconds")), (MINUTE_SECONDS, pgettext_lazy("unit", "minutes"))]
 # The fields of a company's row, by the fields of the form.
 FIELDS = {"removal": "undo_removal_seconds", "hiring": "undo_hiring_seconds"}
 

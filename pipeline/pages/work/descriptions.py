@@ -330,7 +330,7 @@ def _task_row(
     return TaskRow(
         task=task,
         what=describe_task_subject(task.type.key, task.payload, subjects),
-        word=words.label,
+        word=str(words.label),
         tone=words.tone,
         who=who,
         progress=describe_task_progress(task),

@@ -100,7 +100,7 @@ def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
         return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
     title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "someone")
-    return HistoryEntry(title, _history_sentence(event, data, who), tone, event)
+    return HistoryEntry(str(title), _history_sentence(event, data, who), tone, event)
 
 
 _FIXED: dict[str, str] = {

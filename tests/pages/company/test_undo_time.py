@@ -152,6 +152,10 @@ def test_the_board_has_the_moment_at_which_each_seat_is_free(recruiter: Client, 
     context = recruiter.get(f"/company/jobs/{job}/").context
 
     awaited = context["awaited"][named(job, "Ana Li").id]
-    assert (awaited.id, awaited.due_at, awaited.verb) == (decision.id, decision.due_at, "Reject")
+    assert (awaited.id, awaited.due_at, awaited.outcome) == (
+        decision.id,
+        decision.due_at,
+        "REJECTED",
+    )
     assert context["may"]["extend"] is True
     assert factories.row_of(job).status == "OPEN"
