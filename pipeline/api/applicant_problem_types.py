@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+
 from pipeline.api.problem_type import ProblemType
 from pipeline.domain import errors as line
 
 NOT_DEFERRABLE = ProblemType(
     status=409,
     code="NOT_DEFERRABLE",
+    title=_("Not deferrable"),
     about="`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
     "application",
     remedy="`detail` says which. Choose a time within the next 60 days.",
@@ -19,7 +22,7 @@ NOT_DEFERRABLE = ProblemType(
 NOT_PASSABLE = ProblemType(
     status=409,
     code="NOT_PASSABLE",
-    title="No turn left to pass",
+    title=_("No turn left to pass"),
     about="the person has passed as many turns as the job's policy allows (`max_passes`), or "
     "asked 20 times for this application",
     remedy="`detail` says which. Confirm the seat, wait, or withdraw.",
@@ -28,7 +31,7 @@ NOT_PASSABLE = ProblemType(
 NOT_PREACCEPTABLE = ProblemType(
     status=409,
     code="NOT_PREACCEPTABLE",
-    title="Cannot accept a seat until then",
+    title=_("Cannot accept a seat until then"),
     about="`accept_until` has passed, is more than 14 days ahead, or was set 50 times for this "
     "application",
     remedy="`detail` says which. Choose a time within the next 14 days.",
@@ -37,6 +40,7 @@ NOT_PREACCEPTABLE = ProblemType(
 NOT_CONTESTABLE = ProblemType(
     status=409,
     code="NOT_CONTESTABLE",
+    title=_("Not contestable"),
     about="the application did not lapse after missed deadlines, and was not removed or rejected",
     remedy="There is nothing to look at again. A person who has not applied yet can apply.",
     raised_as=(line.NotContestable,),
@@ -44,6 +48,7 @@ NOT_CONTESTABLE = ProblemType(
 ALREADY_CONTESTED = ProblemType(
     status=409,
     code="ALREADY_CONTESTED",
+    title=_("Already contested"),
     about="the company has already been asked to look at this again",
     remedy="Read the request and its answer. A later decision can be contested again.",
     raised_as=(line.AlreadyContested,),
@@ -51,7 +56,7 @@ ALREADY_CONTESTED = ProblemType(
 CONTEST_TOO_LATE = ProblemType(
     status=409,
     code="CONTEST_TOO_LATE",
-    title="Too late to contest",
+    title=_("Too late to contest"),
     about="the application ended more than 30 days ago",
     remedy="Write to the company, or apply again if the job is open.",
     raised_as=(line.ContestTooLate,),
@@ -59,7 +64,7 @@ CONTEST_TOO_LATE = ProblemType(
 CONTEST_ANSWERED = ProblemType(
     status=409,
     code="CONTEST_ANSWERED",
-    title="Contest already answered",
+    title=_("Contest already answered"),
     about="this request to look again has already been answered",
     remedy="Read the answer. It cannot be changed.",
     raised_as=(line.ContestAnswered,),

@@ -11,6 +11,7 @@ from uuid import UUID
 from allauth.account.internal.flows.reauthentication import is_reauthentication_required
 from django.contrib.auth import get_user
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
 from rest_framework.exceptions import (
     AuthenticationFailed,
@@ -253,7 +254,8 @@ class SessionAuthentication(BaseAuthentication):
             roles, sandboxes = team.read_roles_and_sandboxes(user.id)
             if not roles and (locked := locked_companies(user.id)):
                 raise PermissionDenied(
-                    f"{locked[0]} requires two-step verification: see /account/."
+                    _("%(company)s requires two-step verification: see /account/.")
+                    % {"company": locked[0]}
                 )
             if company_id := _session_company(request, list(roles), list(sandboxes)):
                 role, on_jobs = (roles | sandboxes)[company_id]
@@ -272,7 +274,7 @@ class SessionAuthentication(BaseAuthentication):
         check = CSRFCheck(_csrf_answer)
         check.process_request(browser)
         if why := check.process_view(browser, _csrf_answer, (), {}):
-            raise PermissionDenied(f"CSRF check failed: {why}")
+            raise PermissionDenied(_("CSRF check failed: %(why)s") % {"why": why})
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
@@ -348,7 +350,7 @@ def _session_company(request: Request, theirs: list[UUID], sandboxes: list[UUID]
             raise NotFound
         return company_id
     if len(theirs) > 1:
-        refuse_parameter("company", "You belong to several companies. Name the one you act for.")
+        refuse_parameter("company", _("You belong to several companies. Name the one you act for."))
     return theirs[0] if theirs else None
 
 
@@ -386,7 +388,7 @@ def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
     """Return the caller, if they act for a company and may take the action."""
     authorize(caller, action)
     if not isinstance(caller, CompanyCaller):
-        raise PermissionDenied("Only a company can do this.")
+        raise PermissionDenied(_("Only a company can do this."))
     return caller
 
 
@@ -394,7 +396,7 @@ def authorize_person(caller: Caller, action: Action) -> PersonCaller:
     """Return the caller, if they are an applicant and may take the action."""
     authorize(caller, action)
     if not isinstance(caller, PersonCaller):
-        raise PermissionDenied("Only an applicant can do this.")
+        raise PermissionDenied(_("Only an applicant can do this."))
     return caller
 
 
@@ -540,13 +542,16 @@ def _missing_access_permission(
     if isinstance(caller, PortalCaller):
         return ONLY_PORTAL
     if isinstance(caller, PersonCaller):
-        return "Only a company can do this."
+        return _("Only a company can do this.")
     if caller.is_key and rule.scope is not None:
-        return f"This needs a key with the scope '{rule.scope.value}'."
+        needed = _("This needs a key with the scope '%(scope)s'.")
+        return needed % {"scope": rule.scope.value}
     if rule.role is None:
-        return "Only a key can do this." if rule.scope else "Only an applicant can do this."
+        if rule.scope:
+            return _("Only a key can do this.")
+        return _("Only an applicant can do this.")
     if caller.is_key:
-        return "Only an owner who is signed in can do this; a key cannot."
+        return _("Only an owner who is signed in can do this; a key cannot.")
     if rule.role is Role.OWNER:
-        return "Only an owner of the company can do this."
-    return "Your role in the company does not allow this."
+        return _("Only an owner of the company can do this.")
+    return _("Your role in the company does not allow this.")

@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db import DatabaseError
 from django.http import HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -55,11 +56,11 @@ def begin_idempotent(request: Request, digest: Callable[[Request], str]) -> None
         return
     key = key.strip()
     if not _KEY.fullmatch(key):
-        refuse_parameter(HEADER, "A key must have 1 to 255 characters.")
+        refuse_parameter(HEADER, _("A key must have 1 to 255 characters."))
     try:
         body = digest(request)
     except UnreadablePostError:
-        raise ParseError("The body could not be read.") from None
+        raise ParseError(_("The body could not be read.")) from None
     fingerprint = _digest("POST", request.get_full_path(), body)
     match idempotency.claim_key(_record_id(request, key, fingerprint), fingerprint):
         case IdempotencyClaim() as claim:

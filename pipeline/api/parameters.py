@@ -16,6 +16,8 @@ from uuid import UUID
 
 from django.db.models import TextChoices
 from django.http import UnreadablePostError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.parsers import BaseParser, JSONParser
 from rest_framework.request import Request
@@ -64,11 +66,11 @@ class StrictJSONParser(JSONParser):
         except _Unfit as error:
             raise ParseError(str(error)) from None
         except UnicodeDecodeError:
-            raise ParseError("The body is not in UTF-8.") from None
+            raise ParseError(_("The body is not in UTF-8.")) from None
         except RecursionError:
-            raise ParseError("The body is nested too deeply.") from None
+            raise ParseError(_("The body is nested too deeply.")) from None
         except (ValueError, UnreadablePostError):
-            raise ParseError("The body is not valid JSON.") from None
+            raise ParseError(_("The body is not valid JSON.")) from None
         return value
 
 
@@ -93,7 +95,10 @@ def refuse_unparsable_body(request: Request, most_bytes: int = MOST_BYTES) -> No
     if not length.isdecimal():
         raise LengthRequired
     if int(length) > most_bytes:
-        raise PayloadTooLarge(f"The body can have at most {most_bytes / 1e6:.3g} MB here.")
+        raise PayloadTooLarge(
+            _("The body can have at most %(megabytes)s MB here.")
+            % {"megabytes": f"{most_bytes / 1e6:.3g}"}
+        )
     if "HTTP_TRANSFER_ENCODING" in request.META:
         raise LengthRequired
 
@@ -106,7 +111,7 @@ def is_parsable_text(text: str) -> bool:
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Unfit("The body repeats a name within one object.")
+        raise _Unfit(_("The body repeats a name within one object."))
     return found
 
 
@@ -114,16 +119,16 @@ def _parse_integer(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
-        raise _Unfit("The body holds a number with too many digits.") from None
+        raise _Unfit(_("The body holds a number with too many digits.")) from None
 
 
 def _refuse_parsed_constant(name: str) -> NoReturn:
-    raise _Unfit(f"The body holds {name}, which is not a JSON number.")
+    raise _Unfit(_("The body holds %(name)s, which is not a JSON number.") % {"name": name})
 
 
 def _check_parsed_strings(value: Any) -> None:
     if isinstance(value, str) and not is_parsable_text(value):
-        raise _Unfit("The body holds a string with NUL or a lone surrogate.")
+        raise _Unfit(_("The body holds a string with NUL or a lone surrogate."))
     if isinstance(value, dict):
         for name, item in value.items():
             _check_parsed_strings(name)
@@ -151,6 +156,14 @@ def refuse_parameter(name: str, why: str) -> NoReturn:
     raise ValidationError({name: [ErrorDetail(why, "invalid")]})
 
 
+def _too_long(most: int) -> str:
+    return ngettext(
+        "Must have at most %(most)s character, none of them NUL.",
+        "Must have at most %(most)s characters, none of them NUL.",
+        most,
+    ) % {"most": most}
+
+
 def integer(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST) -> int | None:
     """Return a whole number within the bounds, or None if it is missing."""
     text = request.query_params.get(name)
@@ -158,9 +171,12 @@ def integer(request: Request, name: str, *, low: int = -LARGEST, high: int = LAR
         return None
     number = int(text) if _WHOLE.fullmatch(text) else None
     if number is None or not low <= number <= high:
-        least = "" if low < 0 and high == LARGEST else f" from {low}"
-        most = "" if high == LARGEST else f" to {high}"
-        refuse_parameter(name, f"Must be a whole number{least}{most}.")
+        why = _("Must be a whole number from %(low)s to %(high)s.")
+        if high == LARGEST:
+            why = _("Must be a whole number from %(low)s.")
+            if low < 0:
+                why = _("Must be a whole number.")
+        refuse_parameter(name, why % {"low": low, "high": high})
     return number
 
 
@@ -172,14 +188,17 @@ def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
     try:
         return choices(text)
     except ValueError:
-        refuse_parameter(name, f"Must be one of {', '.join(each.value for each in choices)}.")
+        refuse_parameter(
+            name,
+            _("Must be one of %(codes)s.") % {"codes": ", ".join(each.value for each in choices)},
+        )
 
 
 def feed_start(request: Request) -> str:
     """Return where a feed without a cursor begins: `beginning` or `now`."""
     start = request.query_params.get("start", "beginning")
     if start not in ("beginning", "now"):
-        refuse_parameter("start", "Must be one of beginning, now.")
+        refuse_parameter("start", _("Must be one of beginning, now."))
     return start
 
 
@@ -188,7 +207,8 @@ def search(request: Request) -> str:
     text = request.query_params.get("search", "").strip()
     if len(text) > LONGEST_SEARCH or not is_parsable_text(text):
         refuse_parameter(
-            "search", f"Must have at most {LONGEST_SEARCH} characters, none of them NUL."
+            "search",
+            _too_long(LONGEST_SEARCH),
         )
     return text
 
@@ -197,7 +217,10 @@ def text(request: Request, name: str) -> str | None:
     """Return a text of limited length without blanks at its ends, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and (len(text) > LONGEST_SEARCH or not is_parsable_text(text)):
-        refuse_parameter(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
+        refuse_parameter(
+            name,
+            _too_long(LONGEST_SEARCH),
+        )
     return None if text is None else text.strip()
 
 
@@ -205,7 +228,15 @@ def address(request: Request) -> str:
     """Return the email address in the query. Raises ValidationError if it is missing."""
     text = request.query_params.get("email", "").strip()
     if not 0 < len(text) <= EMAIL_LENGTH or not is_parsable_text(text):
-        refuse_parameter("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
+        refuse_parameter(
+            "email",
+            ngettext(
+                "Send an address of at most %(most)s character.",
+                "Send an address of at most %(most)s characters.",
+                EMAIL_LENGTH,
+            )
+            % {"most": EMAIL_LENGTH},
+        )
     return text
 
 
@@ -215,7 +246,7 @@ def moment(request: Request, *names: str) -> datetime | None:
         if name in request.query_params:
             # An unescaped + in a query arrives as a space, which a time never contains.
             found = parse_moment(request.query_params[name].replace(" ", "+"))
-            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
+            why = _("Must be a time like 2026-01-31T12:00:00Z, with Z or an offset.")
             return found or refuse_parameter(name, why)
     return None
 
@@ -224,7 +255,7 @@ def flag(request: Request, name: str) -> bool | None:
     """Return `true` or `false`, or None if it is missing."""
     text = request.query_params.get(name)
     if text not in (None, "true", "false"):
-        refuse_parameter(name, "Must be true or false.")
+        refuse_parameter(name, _("Must be true or false."))
     return None if text is None else text == "true"
 
 
@@ -236,10 +267,16 @@ def metadata(request: Request) -> dict[str, str]:
         if key.startswith("metadata[") and key.endswith("]")
     }
     if len(found) > METADATA_KEYS:
-        refuse_parameter("metadata", f"Must have at most {METADATA_KEYS} keys.")
+        refuse_parameter(
+            "metadata",
+            ngettext(
+                "Must have at most %(most)s key.", "Must have at most %(most)s keys.", METADATA_KEYS
+            )
+            % {"most": METADATA_KEYS},
+        )
     for text in (*found, *found.values()):
         if len(text) > METADATA_VALUE_LENGTH or not is_parsable_text(text):
-            why = f"Must have at most {METADATA_VALUE_LENGTH} characters, none of them NUL."
+            why = _too_long(METADATA_VALUE_LENGTH)
             refuse_parameter("metadata", why)
     return found
 
@@ -248,7 +285,7 @@ def zone(request: Request) -> str:
     """Return the name of a time zone; UTC if it is missing."""
     name = request.query_params.get("zone", "UTC")
     if not time_zones.is_known(name):
-        refuse_parameter("zone", "Must be the name of a time zone, like Europe/Paris.")
+        refuse_parameter("zone", _("Must be the name of a time zone, like Europe/Paris."))
     return name
 
 
@@ -256,7 +293,7 @@ def digest(request: Request, name: str) -> str | None:
     """Return a SHA-256 in hexadecimal, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and not _HASH.fullmatch(text):
-        refuse_parameter(name, "Must be 64 hexadecimal digits.")
+        refuse_parameter(name, _("Must be 64 hexadecimal digits."))
     return text
 
 
@@ -306,12 +343,14 @@ def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
         if bound[-1] != _list_digest(request):
             refuse_parameter(
                 "cursor",
-                "This cursor belongs to another list, or to other filters or another order. Send"
-                " the parameters of the first page with it, or begin without a cursor.",
+                _(
+                    "This cursor belongs to another list, or to other filters or another order."
+                    " Send the parameters of the first page with it, or begin without a cursor."
+                ),
             )
         return bound[:-1]
     place = decode_cursor(text, *kinds)
-    return place or refuse_parameter("cursor", "This cursor does not belong to this list.")
+    return place or refuse_parameter("cursor", _("This cursor does not belong to this list."))
 
 
 def page_cursor_seq(request: Request) -> int:
@@ -403,7 +442,10 @@ def selected_names(request: Request, operation: Operation, parameter: str) -> fr
     names = frozenset(name for text in texts for name in text.split(","))
     known: list[str] = offered.schema["items"]["enum"]
     if not names <= {*known}:
-        refuse_parameter(parameter, f"Must be any of {', '.join(known)}, separated by commas.")
+        refuse_parameter(
+            parameter,
+            _("Must be any of %(codes)s, separated by commas.") % {"codes": ", ".join(known)},
+        )
     return names
 
 

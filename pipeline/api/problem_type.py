@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.functional import Promise
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemType:
     """A kind of problem. Clients distinguish them by `code`.
 
     `about`: when it occurs, as the end of a sentence. `remedy`: how a client should react. `title`:
-    the code in words, unless given. `detail`: what clients read where the exception has no text, or
+    the code in words. `detail`: what clients read where the exception has no text, or
     none meant for them. `raised_as`: the exceptions that mean it; a subclass means the same as its
     nearest listed ancestor.
     """
@@ -19,13 +21,10 @@ class ProblemType:
     code: str
     about: str
     remedy: str
-    title: str = ""
-    detail: str = ""
+    title: str | Promise
+    detail: str | Promise = ""
     retry_after_seconds: int | None = None
     raised_as: tuple[type[Exception] | str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "title", self.title or self.code.capitalize().replace("_", " "))
 
     @property
     def slug(self) -> str:

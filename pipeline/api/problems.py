@@ -14,6 +14,8 @@ from django.shortcuts import render
 from django.utils.html import format_html, format_html_join
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 from rest_framework import exceptions as rest
 from rest_framework.exceptions import APIException
@@ -33,7 +35,15 @@ from pipeline.api.problem_types import (
 from pipeline.domain import errors as line
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.work.start import TaskRequestRefused, TypeNotAllowed, WorkError
-from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
+from tasks.errors import (
+    ConfirmationNeeded,
+    InvalidPayload,
+    OutOfRange,
+    TaskError,
+    UnknownType,
+    WrongStatus,
+)
+from tasks.errors import PayloadTooLarge as TaskPayloadTooLarge
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +53,6 @@ logger = logging.getLogger(__name__)
 
 # The engine may quote the payload.
 LONGEST_WHY = 300
-
-_DETAILS_OF_WORK: dict[type[Exception], str] = {
-    InvalidPayload: "The payload does not match the type's schema; see `errors`.",
-}
 
 
 def background_reason(exc: BaseException | None) -> BaseException | None:
@@ -59,8 +65,30 @@ def background_detail(exc: BaseException | None) -> str | None:
     reason = background_reason(exc)
     if not isinstance(reason, (WorkError, TaskError)):
         return None
-    text = _DETAILS_OF_WORK.get(type(reason), str(reason))
+    if isinstance(reason, InvalidPayload):
+        return _("The payload does not match the type's schema; see `errors`.")
+    text = _describe_work(reason)
     return text[:1].upper() + text[1:].rstrip(".")[: LONGEST_WHY - 1] + "."
+
+
+def _describe_work(reason: BaseException) -> str:
+    """Return the text of a refusal. The engine's own is English, for the log."""
+    match reason:
+        case WorkError():
+            return str(reason)
+        case UnknownType(key=key, version=version):
+            return _("no task type %(type)s") % {"type": f"{key}@{version}" if version else key}
+        case TaskPayloadTooLarge(size_bytes=size, limit_bytes=limit):
+            words = _("the payload has %(size)s bytes, the limit is %(limit)s")
+            return words % {"size": size, "limit": limit}
+        case OutOfRange():
+            return _("%(name)s is %(value)s; it must be %(lowest)s to %(highest)s") % vars(reason)
+        case WrongStatus():
+            return _("task %(task_id)s is %(status)s, not %(wanted)s") % vars(reason)
+        case ConfirmationNeeded(key=key):
+            words = _("replaying %(type)s needs a confirmation: the type is sensitive")
+            return words % {"type": key}
+    return str(reason)
 
 
 def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
@@ -76,11 +104,11 @@ def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
                 for path, why in escaped
             ]
         case OutOfRange(name=name) as reason:
-            return [_background_error(f"{start}/{name}", str(reason))]
+            return [_background_error(f"{start}/{name}", _describe_work(reason))]
         case WebhookUrlRefused() as reason:
             return [_background_error("/url", str(reason))]
         case UnknownType() | TypeNotAllowed() as reason:
-            return [_background_error(f"{start}/type", str(reason))]
+            return [_background_error(f"{start}/type", _describe_work(reason))]
     return [_background_error(start, str(exc))] if start else []
 
 
@@ -148,43 +176,45 @@ def _flatten_field_errors(pointer: str, detail: Any) -> Iterator[dict[str, str]]
 class PreconditionFailed(APIException):
     """None of the versions that the client named is current."""
 
-    default_detail = "The job has changed since you read it; read it again."
+    default_detail = gettext_lazy("The job has changed since you read it; read it again.")
 
 
 class PreconditionRequired(APIException):
     """A change that requires If-Match came without it."""
 
-    default_detail = "Send If-Match with the ETag of the job as you read it."
+    default_detail = gettext_lazy("Send If-Match with the ETag of the job as you read it.")
 
 
 class PayloadTooLarge(APIException):
     """The body is too long."""
 
-    default_detail = "The body of a request can have at most 1 MB."
+    default_detail = gettext_lazy("The body of a request can have at most 1 MB.")
 
 
 class WrongCode(APIException):
     """A code is wrong, used, expired or guessed at too often. Clients do not learn which."""
 
-    default_detail = "This code is not valid for this address. Ask for a new one."
+    default_detail = gettext_lazy("This code is not valid for this address. Ask for a new one.")
 
 
 class LengthRequired(APIException):
     """The body comes in chunks, without its length."""
 
-    default_detail = "Send the length of the body in Content-Length."
+    default_detail = gettext_lazy("Send the length of the body in Content-Length.")
 
 
 class IdempotencyKeyReused(APIException):
     """The key was used for another request."""
 
-    default_detail = "This Idempotency-Key was used for another request. Send a new one."
+    default_detail = gettext_lazy(
+        "This Idempotency-Key was used for another request. Send a new one."
+    )
 
 
 class IdempotencyKeyInUse(APIException):
     """The first request with this key is still running."""
 
-    default_detail = "The first request with this Idempotency-Key is still running."
+    default_detail = gettext_lazy("The first request with this Idempotency-Key is still running.")
 
 
 MEDIA_TYPE = "application/problem+json"
@@ -240,7 +270,7 @@ def build_body(
     detail = _detail(kind, exc)
     return {
         "type": kind.type,
-        "title": kind.title,
+        "title": str(kind.title),
         "status": kind.status,
         "detail": detail,
         "code": kind.code,
@@ -281,7 +311,8 @@ def _detail(kind: ProblemType, exc: BaseException | None) -> str:
         return str(exc.detail)
     if not kind.detail and isinstance(exc, rest.APIException):
         return str(exc.detail)
-    return kind.detail or f"{kind.title}."
+    # Translators: the title of a problem as a sentence.
+    return str(kind.detail) or _("%(title)s.") % {"title": kind.title}
 
 
 # Pages at the URIs of problems: when each occurs, and how to react.

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from pipeline.wording.english import isolated, joined
 
@@ -50,7 +51,8 @@ def check(text: str, known: Collection[str], *, lone_braces: bool = False) -> No
             % {"place": place, "field": each[0], "fields": meant}
         )
     if len(found) > MOST_FIELDS:
-        raise UnusableText(_("Use at most %(most)d fields.") % {"most": MOST_FIELDS})
+        many = ngettext("Use at most %(most)s field.", "Use at most %(most)s fields.", MOST_FIELDS)
+        raise UnusableText(many % {"most": MOST_FIELDS})
 
 
 def _describe_place(text: str, at: int) -> str:
@@ -77,4 +79,5 @@ def greeted_name(name: str) -> str:
 
 def filled_name(name: str) -> str:
     """Return what stands for {name}: the name as emails greet it, or a word for it."""
-    return name or _("applicant")
+    # Translators: stands for the name of a person who has given none: “Hello applicant,”.
+    return name or pgettext("instead of a name", "applicant")

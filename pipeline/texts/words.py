@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.models import Company, JobPosting
 from pipeline.domain.states import CHOSEN_REASONS, Outcome
@@ -137,7 +137,10 @@ def check_part(kind: Kind, name: str, text: str) -> None:
     """Check a part of a text: its fields and its length. Raises UnusableText."""
     part = PARTS[name]
     if len(text) > part.most:
-        raise UnusableText(_("Enter at most %(most)d characters.") % {"most": part.most})
+        long = ngettext(
+            "Enter at most %(most)s character.", "Enter at most %(most)s characters.", part.most
+        )
+        raise UnusableText(long % {"most": part.most})
     check(text, kind.fields)
 
 

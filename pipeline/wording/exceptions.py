@@ -7,6 +7,7 @@ from datetime import datetime, tzinfo
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, ngettext
 
+from pipeline.domain.amounts import Amount
 from pipeline.domain.states import ExceptionReason
 from pipeline.wording.english import capitalized, format_time
 
@@ -37,6 +38,6 @@ def describe_overtaking(
     ) % {
         "at": format_time(at, zone),
         "company": company,
-        "people": f"{people:,}",
-        "reason": REASON_WORDS[reason],
+        "people": Amount(people),
+        "reason": str(REASON_WORDS[reason]),
     }

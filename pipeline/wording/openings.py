@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import Job, JobStatus
+from pipeline.domain.amounts import Amount
 from pipeline.wording.explanations import explain_quiet_hours, window_in_words
 from pipeline.wording.waiting import NOT_KNOWN
 
@@ -31,19 +32,31 @@ class AnswerPace:
 
 def describe_numbers(job: Job) -> str:
     """Return the seats of a job and the people waiting: "3 seats, 21 waiting"."""
-    seats = ngettext("%(seats)s seat", "%(seats)s seats", job.capacity)
+    seats = ngettext("%(number)s seat", "%(number)s seats", job.capacity)
     names = {
-        "seats": seats % {"seats": f"{job.capacity:,}"},
-        "people": f"{job.people_waiting:,}",
-        "free": f"{job.seats_free:,}",
+        "seats": seats % {"number": Amount(job.capacity)},
+        "people": Amount(job.people_waiting),
+        "free": Amount(job.seats_free),
     }
+    # Translators: {seats} is like “3 seats”. The plural form follows the other number.
     if job.awaits_draw:
-        return _("%(seats)s, %(people)s taking part") % names
+        return (
+            ngettext(
+                "%(seats)s, %(people)s taking part",
+                "%(seats)s, %(people)s taking part",
+                job.people_waiting,
+            )
+            % names
+        )
     if job.seats_free and not job.is_filled and job.status == JobStatus.OPEN:
-        return _("%(seats)s, %(free)s free") % names
+        free = ngettext("%(seats)s, %(free)s free", "%(seats)s, %(free)s free", job.seats_free)
+        return free % names
     if not job.people_waiting:
         return _("%(seats)s, nobody waiting") % names
-    return _("%(seats)s, %(people)s waiting") % names
+    waiting = ngettext(
+        "%(seats)s, %(people)s waiting", "%(seats)s, %(people)s waiting", job.people_waiting
+    )
+    return waiting % names
 
 
 def describe_outlook(
@@ -103,7 +116,7 @@ def _describe_joining(job: Job) -> str:
         return _("Everyone who applies before the draw has the same chance.")
     if job.status == JobStatus.OPEN and job.seats_free and not job.is_filled:
         return _("You need not wait.")
-    names = {"number": f"{job.people_waiting + 1:,}"}
+    names = {"number": Amount(job.people_waiting + 1)}
     return _("You would be number %(number)s. Those who come later stand behind you.") % names
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from jobs.models import Job
+from pipeline.domain.amounts import Amount
 from pipeline.domain.states import ClaimState, GroupKind
 from pipeline.wording.english import capitalized
 
@@ -16,6 +17,30 @@ GROUP_WORDS: dict[str, str | Promise] = {
     GroupKind.DISABILITY: gettext_lazy("people with a disability"),
     GroupKind.LEGAL_PREFERENCE: gettext_lazy("people whom the law gives preference"),
     GroupKind.OWN: gettext_lazy("a group that the company describes"),
+}
+
+# How many seats are for them.
+_RESERVED = {
+    GroupKind.INTERNAL: ngettext_lazy(
+        "%(seats)s of %(all)s seats is reserved for people who work for the company already.",
+        "%(seats)s of %(all)s seats are reserved for people who work for the company already.",
+        "number",
+    ),
+    GroupKind.DISABILITY: ngettext_lazy(
+        "%(seats)s of %(all)s seats is reserved for people with a disability.",
+        "%(seats)s of %(all)s seats are reserved for people with a disability.",
+        "number",
+    ),
+    GroupKind.LEGAL_PREFERENCE: ngettext_lazy(
+        "%(seats)s of %(all)s seats is reserved for people whom the law gives preference.",
+        "%(seats)s of %(all)s seats are reserved for people whom the law gives preference.",
+        "number",
+    ),
+    GroupKind.OWN: ngettext_lazy(
+        "%(seats)s of %(all)s seats is reserved for a group that the company describes.",
+        "%(seats)s of %(all)s seats are reserved for a group that the company describes.",
+        "number",
+    ),
 }
 
 # What a person who has stated to belong to the group reads, by what was decided.
@@ -44,14 +69,10 @@ def describe_reserve(job: Job) -> str:
     """Say how many seats are reserved, for whom and why; empty without any."""
     if not job.reserved_seats:
         return ""
-    words = ngettext(
-        "%(seats)s of %(all)s seats is reserved for %(group)s.",
-        "%(seats)s of %(all)s seats are reserved for %(group)s.",
-        job.reserved_seats,
-    ) % {
-        "seats": f"{job.reserved_seats:,}",
-        "all": f"{job.capacity:,}",
-        "group": GROUP_WORDS[job.reserved_for],
+    words = _RESERVED[GroupKind(job.reserved_for)] % {
+        "number": job.reserved_seats,
+        "seats": Amount(job.reserved_seats),
+        "all": Amount(job.capacity),
     }
     return f"{words} {job.posting.reserved_sentence}".strip()
 
@@ -75,4 +96,4 @@ def count_free(job: Job) -> str:
     if not free:
         return ""
     words = ngettext("%(seats)s reserved seat is free.", "%(seats)s reserved seats are free.", free)
-    return words % {"seats": f"{free:,}"}
+    return words % {"seats": Amount(free)}

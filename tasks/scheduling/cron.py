@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+from django.utils.translation import gettext as _
 
 from tasks import time_zones
 from tasks.errors import BadSchedule
@@ -36,9 +37,10 @@ class CronTimes:
 
     def __post_init__(self) -> None:
         if len(self.cron.split()) != len(_FIELDS):
-            raise BadSchedule(f"{self.cron!r} is not a cron expression of five fields")
+            wrong = _("%(cron)s is not a cron expression of five fields")
+            raise BadSchedule(wrong % {"cron": repr(self.cron)})
         if not time_zones.is_known(self.zone):
-            raise BadSchedule(f"{self.zone!r} is not a time zone")
+            raise BadSchedule(_("%(zone)s is not a time zone") % {"zone": repr(self.zone)})
         self.after(datetime(2024, 1, 1, tzinfo=UTC))
 
     def after(self, moment: datetime) -> datetime:
@@ -65,7 +67,8 @@ class CronTimes:
                     return found
         except (CronSimError, OverflowError):
             pass
-        raise BadSchedule(f"{self.cron!r} is not a cron expression with a next time")
+        wrong = _("%(cron)s is not a cron expression with a next time")
+        raise BadSchedule(wrong % {"cron": repr(self.cron)})
 
 
 def _parse_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -304,6 +305,6 @@ class SignInToken(Endpoint):
         """Revoke the token that the request carries."""
         person = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
-            raise PermissionDenied("Send the token to revoke as the credential.")
+            raise PermissionDenied(_("Send the token to revoke as the credential."))
         tokens.revoke(person.token_id)
         return Response(status=204)

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
@@ -43,7 +45,7 @@ class Shape(serializers.Serializer[Any]):
         """Return the object's values. Raises ValidationError with every field that is wrong."""
         unknown = data.keys() - self.fields.keys() if isinstance(data, Mapping) else ()
         wrong: dict[str, Any] = {
-            name: [ErrorDetail("There is no such field.", "unknown")] for name in sorted(unknown)
+            name: [ErrorDetail(_("There is no such field."), "unknown")] for name in sorted(unknown)
         }
         try:
             values = super().to_internal_value(data)
@@ -170,7 +172,9 @@ class Amount(Line):
         """Return the amount as a Decimal. Raises ValidationError."""
         text = super().to_internal_value(data)
         if not AMOUNT.fullmatch(text):
-            raise ValidationError([ErrorDetail("Must be an amount like 3500 or 15.50.", "invalid")])
+            raise ValidationError(
+                [ErrorDetail(_("Must be an amount like 3500 or 15.50."), "invalid")]
+            )
         return Decimal(text)
 
     def to_representation(self, value: Any) -> str:
@@ -189,7 +193,7 @@ class Code(Line):
         """Return the code. Raises ValidationError."""
         code = super().to_internal_value(data)
         if code not in self._known():
-            why = f"Must be a code like {self._like}."
+            why = _("Must be a code like %(like)s.") % {"like": self._like}
             raise ValidationError([ErrorDetail(why, "invalid_choice")])
         return code
 
@@ -215,7 +219,9 @@ class Metadata(AnyObject):
         """Return the texts. Raises ValidationError."""
         texts: dict[str, str] = super().to_internal_value(data)
         if len(texts) > METADATA_KEYS:
-            why = f"Must have at most {METADATA_KEYS} keys."
+            why = ngettext(
+                "Must have at most %(most)s key.", "Must have at most %(most)s keys.", METADATA_KEYS
+            ) % {"most": METADATA_KEYS}
             raise ValidationError([ErrorDetail(why, "max_length")])
         wrong = {key: _metadata_refusals(key, text) for key, text in texts.items()}
         if any(wrong.values()):
@@ -225,15 +231,18 @@ class Metadata(AnyObject):
 
 def _metadata_refusals(key: str, text: Any) -> list[ErrorDetail]:
     if not METADATA_KEY.fullmatch(key):
-        why = (
-            f"A key must have 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or"
-            " underscores."
-        )
+        why = _("A key must have 1 to %(most)s letters, digits, dots, hyphens or underscores.") % {
+            "most": METADATA_KEY_LENGTH
+        }
         return [ErrorDetail(why, "invalid")]
     if not isinstance(text, str):
-        return [ErrorDetail("Must be a string.", "invalid")]
+        return [ErrorDetail(_("Must be a string."), "invalid")]
     if len(text) > METADATA_VALUE_LENGTH:
-        why = f"Must have at most {METADATA_VALUE_LENGTH} characters."
+        why = ngettext(
+            "Must have at most %(most)s character.",
+            "Must have at most %(most)s characters.",
+            METADATA_VALUE_LENGTH,
+        ) % {"most": METADATA_VALUE_LENGTH}
         return [ErrorDetail(why, "max_length")]
     return []
 
@@ -257,7 +266,11 @@ class AnswerSet(AnyObject):
         """Return the answers. Raises ValidationError."""
         given: dict[str, Any] = super().to_internal_value(data)
         if len(given) > MOST_QUESTIONS:
-            why = f"Must have at most {MOST_QUESTIONS} answers."
+            why = ngettext(
+                "Must have at most %(most)s answer.",
+                "Must have at most %(most)s answers.",
+                MOST_QUESTIONS,
+            ) % {"most": MOST_QUESTIONS}
             raise ValidationError([ErrorDetail(why, "max_length")])
         one, wrong = AnswerValue(allow_null=True), {}
         for key, answer in given.items():
@@ -297,6 +310,6 @@ class Moment(serializers.DateTimeField):
         """Return the time, in UTC. Raises ValidationError."""
         found = parse_moment(value) if isinstance(value, str) else None
         if found is None:
-            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
+            why = _("Must be a time like 2026-01-31T12:00:00Z, with Z or an offset.")
             raise ValidationError([ErrorDetail(why, "invalid")])
         return found

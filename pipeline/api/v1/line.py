@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -185,7 +186,7 @@ class LinePipeline(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return everyone with a seat and the front of the waitlist. `/queue` has the rest."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
+        _caller, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         whole = read_pipeline(job_id, limit=page_limit(request))
         payload = {
             "job": job_out(whole.job),
@@ -210,7 +211,7 @@ class LineQueue(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
+        _caller, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = read_queue(job_id, after=after, limit=page_limit(request))
         return answer_read(request, _waitlist_page(page), _etag(facts, page.rows))
@@ -237,7 +238,7 @@ class LineEvents(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; optionally of one application or event."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
+        _caller, facts = own_job(caller_of(request), job_id, Action.READ_JOB)
         after, limit = page_cursor_seq(request), page_limit(request)
         event = parameters.choice(request, "event", EventType)
         of = request.query_params.get("application")
@@ -279,7 +280,7 @@ class LineReplay(Endpoint):
         as_of = parameters.moment(request, "as_of", "asOf")
         seq = parameters.integer(request, "seq")
         if as_of and seq is not None:
-            refuse_parameter("seq", "Send either a time or a seq.")
+            refuse_parameter("seq", _("Send either a time or a seq."))
         limit = parameters.integer(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
@@ -314,7 +315,7 @@ class LineVerify(Endpoint):
             parameters.digest(request, "hash"),
         )
         if (seq is None) != (digest is None):
-            refuse_parameter("hash" if digest is None else "seq", "Send seq and hash together.")
+            refuse_parameter("hash" if digest is None else "seq", _("Send seq and hash together."))
         noted = None if seq is None or digest is None else (seq, digest)
         of_company = not isinstance(caller, PersonCaller)
         if not isinstance(caller, PersonCaller):
@@ -322,7 +323,7 @@ class LineVerify(Endpoint):
         elif not has_person_applied(caller.applicant_id, job_id):
             raise JobNotFound
         elif noted is None:
-            raise PermissionDenied("Send the seq and the hash that you noted.")
+            raise PermissionDenied(_("Send the seq and the hash that you noted."))
         throttles.check(request, "verify", caller.log_name)
         verdict = verify_job(job_id, noted=noted, in_turn=True)
         return answer_read(request, verdict_out(verdict, with_differences=of_company))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -121,7 +122,7 @@ class JobReports(Endpoint):
         place = page_cursor_place(request, str)
         before = _parse_week(place[0]) if place else None
         if place and before is None:
-            refuse_parameter("cursor", "This cursor does not belong to this list.")
+            refuse_parameter("cursor", _("This cursor does not belong to this list."))
         page = reports.read_page(job_id, before=before, limit=page_limit(request))
         payload = paginated(page, report_out, lambda row: encode_cursor(row.week.isoformat()))
         return answer_read(request, payload)

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.parsers import BaseParser, MultiPartParser
@@ -76,7 +77,7 @@ def holder_of_caller(caller: Caller) -> bytes:
             return holder_of("company", company_id)
         case PersonCaller(applicant_id=applicant_id) | PortalCaller(applicant_id=applicant_id):
             return holder_of("person", applicant_id)
-    raise PermissionDenied("Only a company or an applicant can upload files.")
+    raise PermissionDenied(_("Only a company or an applicant can upload files."))
 
 
 class AnnouncedUploadIn(Shape):
@@ -372,6 +373,6 @@ class OneApplicationFile(Endpoint):
         row = find_attachment(file_id, application_id=facts.id)
         is_company = isinstance(caller, CompanyCaller)
         if row and is_company and bytes(row.holder) != holder_of_caller(caller):
-            raise PermissionDenied("Only the applicant can remove a file that they have sent.")
+            raise PermissionDenied(_("Only the applicant can remove a file that they have sent."))
         uploads.remove(file_id, application_id=facts.id)
         return Response(status=204)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -333,7 +334,7 @@ class Deliveries(Endpoint):
         """Return the deliveries to an endpoint, newest first."""
         type_ = parameters.text(request, "type")
         if type_ is not None and type_ not in (*TYPES, TEST):
-            parameters.refuse_parameter("type", "Must be a type of webhooks.")
+            parameters.refuse_parameter("type", _("Must be a type of webhooks."))
         page = endpoints.read_deliveries(
             _own_endpoint(request, webhook_id),
             state=parameters.choice(request, "state", WebhookDelivery.State),

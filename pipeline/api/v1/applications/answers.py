@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, TypedDict, cast
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -151,7 +152,7 @@ class FurtherQuestions(Endpoint):
         given = read_body(request, FurtherQuestionIn)
         kind = given["question"]["kind"]
         if kind == Kind.FILE or given["question"].get("must"):
-            why = "A further question can neither ask for a file nor have a condition."
+            why = _("A further question can neither ask for a file nor have a condition.")
             raise ValidationError({"question": {"kind": [ErrorDetail(why, "invalid")]}})
         question = built_question(given["question"] | {"key": "further", "required": True})
         asked = later.ask(
@@ -187,7 +188,7 @@ class AnswerFurtherQuestion(Endpoint):
         except AnswerRefused as error:
             raise ValidationError({"answer": [ErrorDetail(str(error), "invalid")]}) from None
         if answer is None:
-            raise ValidationError({"answer": [ErrorDetail("Answer this question.", "blank")]})
+            raise ValidationError({"answer": [ErrorDetail(_("Answer this question."), "blank")]})
         answered = later.answer(
             application_id=application_id,
             question_id=question_id,
@@ -211,7 +212,9 @@ class WithdrawFurtherQuestion(Endpoint):
     )
     def post(self, request: Request, application_id: UUID, question_id: UUID) -> Response:
         """Withdraw a further question that is still open."""
-        _, facts = received_application(caller_of(request), application_id, Action.ASK_QUESTION)
+        _caller, facts = received_application(
+            caller_of(request), application_id, Action.ASK_QUESTION
+        )
         read_body(request, Nothing)
         later.withdraw_question(application_id=application_id, question_id=question_id)
         return Response(_answers_out(application_id, facts.company_id))

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.http import UnreadablePostError
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -75,7 +76,7 @@ class ImportApplications(Endpoint):
         try:
             plain._body = plain.read()
         except UnreadablePostError:
-            raise ParseError("The body could not be read.") from None
+            raise ParseError(_("The body could not be read.")) from None
         super().initial(request, *args, **kwargs)
 
     @describes(
@@ -122,11 +123,11 @@ def _imported_list(request: Request) -> dict[str, Any]:
         case "text/csv":
             content: Any = request.data
             return {"name": UNNAMED, "content": content or ()}
-    if len([each for _, files in request.FILES.lists() for each in files]) > 1:
-        raise ValidationError({"file": [ErrorDetail("Send one file.", "invalid")]})
+    if len([each for _name, files in request.FILES.lists() for each in files]) > 1:
+        raise ValidationError({"file": [ErrorDetail(_("Send one file."), "invalid")]})
     uploaded = request.FILES.get("file")
     if uploaded is None:
-        raise ValidationError({"file": [ErrorDetail("This field is required.", "required")]})
+        raise ValidationError({"file": [ErrorDetail(_("This field is required."), "required")]})
     return {"name": uploaded.name or UNNAMED, "content": uploaded.chunks()}
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -281,7 +282,7 @@ class ExceptionIn(Shape):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require a text where the reason alone says nothing."""
         if attrs["reason"] == ExceptionReason.OTHER and not attrs.get("text"):
-            raise ValidationError({"text": "With the reason OTHER, say what it is."})
+            raise ValidationError({"text": _("With the reason OTHER, say what it is.")})
         return attrs
 
 
@@ -403,7 +404,7 @@ class SendEmailAgain(Endpoint):
     )
     def post(self, request: Request, application_id: UUID, email_id: UUID) -> Response:
         """Send an email about an application again."""
-        caller, _ = received_application(caller_of(request), application_id, Action.DECIDE)
+        caller, _facts = received_application(caller_of(request), application_id, Action.DECIDE)
         read_body(request, Nothing)
         repeat_email(
             application_id=application_id,

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
@@ -45,7 +46,7 @@ class ScorecardIn(Shape):
         for each in attrs["scores"]:
             criterion_id = parse_id(str(each["criterion_id"]))
             if criterion_id is None or criterion_id in marks:
-                why = "Must name each criterion of the job once, by its id."
+                why = _("Must name each criterion of the job once, by its id.")
                 raise ValidationError({"scores": [ErrorDetail(why, "invalid")]})
             marks[criterion_id] = Mark(int(str(each["score"])), str(each.get("text") or ""))
         return {"marks": marks}
@@ -112,7 +113,7 @@ class ScoresOfApplication(Endpoint):
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return the marks that reviewers gave, and the criteria of the job."""
-        caller, _ = received_application(
+        caller, _facts = received_application(
             caller_of(request), application_id, Action.READ_APPLICATION
         )
         return answer_read(request, _read(caller, application_id))
@@ -129,7 +130,7 @@ class ScoresOfApplication(Endpoint):
     )
     def put(self, request: Request, application_id: UUID) -> Response:
         """Give or replace the caller's own marks."""
-        caller, _ = received_application(caller_of(request), application_id, Action.SCORE)
+        caller, _facts = received_application(caller_of(request), application_id, Action.SCORE)
         give(
             application_id=application_id,
             reviewer_id=caller.actor_id,

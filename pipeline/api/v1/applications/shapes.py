@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.response import Response
@@ -138,11 +139,11 @@ class SubmissionIn(Shape):
         """Refuse a body that names nobody, or names a person in both ways."""
         if "applicant_id" in attrs:
             if "email" in attrs:
-                _refuse("email", "Send either email or applicant_id.", "invalid")
+                _refuse("email", _("Send either email or applicant_id."), "invalid")
             return attrs
         for name in ("name", "email"):
             if name not in attrs:
-                _refuse(name, "This field is required.", "required")
+                _refuse(name, _("This field is required."), "required")
         return attrs
 
 
@@ -245,15 +246,15 @@ class DecisionIn(Shape):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Separate the code (for the log) from the text (for the note)."""
         if attrs.get("text") and attrs["outcome"] not in WITH_TEXT:
-            _refuse("text", "Send it only with the outcome REMOVED or REJECTED.", "invalid")
+            _refuse("text", _("Send it only with the outcome REMOVED or REJECTED."), "invalid")
         if "close_job" in attrs and attrs["outcome"] != Outcome.HIRED:
-            _refuse("close_job", "Send it only with the outcome HIRED.", "invalid")
+            _refuse("close_job", _("Send it only with the outcome HIRED."), "invalid")
         reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
         note = attrs.pop("note", None) or ""
         if code is None and reason in CHOSEN_REASONS:
             reason, code = "", reason
         if reason and note:
-            why = "Must be one of the codes, since the text is in note."
+            why = _("Must be one of the codes, since the text is in note.")
             _refuse("reason", why, "invalid_choice")
         return attrs | {"reason": Reason(code) if code else None, "note": note or reason}
 
@@ -283,7 +284,10 @@ class ContestAnswerIn(Shape):
         answer, reason = ContestAnswer(attrs["answer"]), ContestReason(attrs["reason"])
         if reason not in REASONS_OF[answer]:
             fitting = ", ".join(REASONS_OF[answer])
-            why = f"With the answer {answer}, the reason is one of {fitting}."
+            why = _("With the answer %(answer)s, the reason is one of %(codes)s.") % {
+                "answer": answer,
+                "codes": fitting,
+            }
             _refuse("reason", why, "invalid_choice")
         return {"answer": answer, "reason": reason, "text": attrs.get("text") or ""}
 

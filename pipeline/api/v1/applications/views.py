@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -112,13 +113,13 @@ class JobApplicationList(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, including ended ones, newest first."""
-        _, job = own_job(caller_of(request), job_id, Action.READ_JOB)
+        _caller, job = own_job(caller_of(request), job_id, Action.READ_JOB)
         filters, search = _list_filters(request, job), parameters.search(request)
         limit = page_limit(request)
         order = _list_order(request)
         if search:
             if "sort" in request.query_params or "total" in self.expanded:
-                refuse_parameter("search", "Send neither sort nor expand=total with a search.")
+                refuse_parameter("search", _("Send neither sort nor expand=total with a search."))
             place = page_cursor_place(request, str, UUID)
             page = job_applications.search_page(
                 job.company_id,
@@ -160,7 +161,7 @@ class ApplicationList(Endpoint):
         page_limit(request), page_cursor_id(request)
         external_id = parameters.text(request, "external_id")
         if external_id is None or not request.query_params["external_id"]:
-            refuse_parameter("external_id", "Send the application's external_id.")
+            refuse_parameter("external_id", _("Send the application's external_id."))
         found = applications.find_external_id(company_id, external_id)
         rows = applications_out(found, expanded=self.expanded)
         return Response({"data": rows, "next_cursor": None})
@@ -189,7 +190,7 @@ def _list_order(request: Request) -> ListOrder:
     by_end = any(name in request.query_params for name in _BY_END)
     name: Any = request.query_params.get("sort", "-ended_at" if by_end else USUAL_ORDER)
     if name not in ORDERS:
-        refuse_parameter("sort", f"Must be one of {', '.join(ORDERS)}.")
+        refuse_parameter("sort", _("Must be one of %(codes)s.") % {"codes": ", ".join(ORDERS)})
     return ORDERS[name]
 
 
@@ -224,7 +225,7 @@ class JobApplications(JobApplicationList):
         if isinstance(caller, AnonymousCaller):
             return _answer_unverified(request, job_id, application_id)
         if isinstance(caller, CompanyCaller):
-            _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
+            _caller, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
             given = read_body(request, SubmissionIn)
             person = _submitted_applicant(caller, given)
             name = given.get("name") or (person.name if person else "")

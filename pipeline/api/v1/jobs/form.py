@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -55,7 +56,7 @@ class FormOfJob(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the current form of a job, or an earlier version."""
-        _, job = own_job(caller_of(request), job_id, Action.READ_JOB)
+        _caller, job = own_job(caller_of(request), job_id, Action.READ_JOB)
         version = parameters.integer(request, "version", low=0, high=MOST_VERSIONS)
         number = job.form_version if version is None else version
         return answer_read(request, _form_out(job_id, number, job.form_version))
@@ -75,7 +76,7 @@ class FormOfJob(Endpoint):
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Publish the questions that people answer when they apply."""
-        caller, _ = own_job(caller_of(request), job_id, Action.EDIT_FORM)
+        caller, _facts = own_job(caller_of(request), job_id, Action.EDIT_FORM)
         questions = built_questions(read_body(request, FormIn)["questions"])
         number = publish(job_id=job_id, questions=questions, actor=caller.actor)
         return Response(_form_out(job_id, number, number))
@@ -85,7 +86,7 @@ def _form_out(job_id: UUID, number: int, current: int) -> FormOut:
     try:
         questions = questions_of(job_id, number)
     except LookupError:
-        refuse_parameter("version", "The job has no such version of its form.")
+        refuse_parameter("version", _("The job has no such version of its form."))
     version = FormVersion.objects.filter(job_id=job_id, number=number)
     return {
         "job_id": job_id,

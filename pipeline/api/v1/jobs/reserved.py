@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import Throttled, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -49,9 +50,9 @@ class ReserveIn(Shape):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require the group, and the company's own words for a group of its own."""
         if attrs["seats"] and "kind" not in attrs:
-            raise ValidationError({"kind": "Say which group the seats are for."})
+            raise ValidationError({"kind": _("Say which group the seats are for.")})
         if attrs["seats"] and attrs["kind"] == GroupKind.OWN and not attrs.get("reason"):
-            raise ValidationError({"reason": "Say whom the seats are reserved for, and why."})
+            raise ValidationError({"reason": _("Say whom the seats are reserved for, and why.")})
         return attrs
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict, cast
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 
 from jobs.models import (
@@ -87,11 +88,11 @@ class PolicyIn(Shape):
         """Check the quiet hours, whose two ends are given together. Raises ValidationError."""
         ends = [name for name in ("quiet_from", "quiet_to") if name in attrs]
         if len(ends) == 1:
-            raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
+            raise ValidationError({ends[0]: _("Give quiet_from and quiet_to together.")})
         if wrong := quiet_hours_refusal(attrs.get("quiet_from"), attrs.get("quiet_to")):
             raise ValidationError({"quiet_to": wrong})
         if not time_zones.is_known(attrs.get("quiet_time_zone", "UTC")):
-            why = "Must be the name of a time zone, like Europe/Paris."
+            why = _("Must be the name of a time zone, like Europe/Paris.")
             raise ValidationError({"quiet_time_zone": why})
         return attrs
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
@@ -66,14 +67,17 @@ class TaskIn(Shape):
     def validate_idempotency_key(self, value: str | None) -> str | None:
         """Refuse a key that starts like those of requests or schedules. Raises ValidationError."""
         if value and value.startswith((OF_A_REQUEST, OF_A_SCHEDULE)):
-            why = f"Must begin with neither {OF_A_REQUEST} nor {OF_A_SCHEDULE}"
+            why = _("Must begin with neither %(one)s nor %(other)s") % {
+                "one": OF_A_REQUEST,
+                "other": OF_A_SCHEDULE,
+            }
             raise ValidationError([ErrorDetail(why, "invalid")])
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body with both a time and a delay."""
         if attrs.get("run_after") is not None and attrs.get("delay_seconds"):
-            why = ErrorDetail("Send either run_after or delay_seconds.", "invalid")
+            why = ErrorDetail(_("Send either run_after or delay_seconds."), "invalid")
             raise ValidationError({"delay_seconds": [why]})
         return attrs
 
