@@ -12,6 +12,7 @@ from allauth.account.internal.flows.reauthentication import is_reauthentication_
 from django.contrib.auth import get_user
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
 from rest_framework.exceptions import (
     AuthenticationFailed,
@@ -196,7 +197,7 @@ def requester_of(request: Request) -> Requester:
     return Requester(f"api {client_address(request)}", client_site(request))
 
 
-CONFIRM = (
+CONFIRM = gettext_lazy(
     "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
     " this within ten minutes."
 )

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db.models import TextChoices
 from django.http import UnreadablePostError
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
@@ -151,7 +152,7 @@ _HASH = re.compile(r"[0-9a-fA-F]{64}")
 Choice = TypeVar("Choice", bound=StrEnum | TextChoices)
 
 
-def refuse_parameter(name: str, why: str) -> NoReturn:
+def refuse_parameter(name: str, why: str | Promise) -> NoReturn:
     """Refuse a parameter. Raises ValidationError."""
     raise ValidationError({name: [ErrorDetail(why, "invalid")]})
 

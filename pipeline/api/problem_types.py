@@ -595,14 +595,14 @@ UNAVAILABLE = ProblemType(
 # The same to clients, for different reasons.
 FILES_AWAY = replace(
     UNAVAILABLE,
-    detail="The service cannot reach the storage of files. Try again in a few minutes.",
+    detail=_("The service cannot reach the storage of files. Try again in a few minutes."),
     retry_after_seconds=60,
     raised_as=(line.AttachmentsAway, line.AttachmentsUnreadable),
 )
 TOO_SLOW = replace(
     UNAVAILABLE,
     retry_after_seconds=30,
-    detail="The database took too long for this. Request less, or try again later.",
+    detail=_("The database took too long for this. Request less, or try again later."),
     raised_as=(),
 )
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 from uuid import UUID
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -241,7 +242,7 @@ class TokenOut(TypedDict):
     expires_at: datetime
 
 
-SENT = "If this address exists, a code is on its way to it."
+SENT = gettext_lazy("If this address exists, a code is on its way to it.")
 
 
 class SignInCode(Endpoint):
@@ -267,7 +268,7 @@ class SignInCode(Endpoint):
         throttles.check_client(request, "code_request")
         throttles.check(request, "code_request", f"{client} {email}")
         codes.send(email, by=requester_of(request))
-        return Response({"detail": SENT}, status=202)
+        return Response({"detail": str(SENT)}, status=202)
 
 
 class SignInToken(Endpoint):

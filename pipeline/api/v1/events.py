@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID, uuid5
 
+from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -204,7 +205,7 @@ def _timeline_answer(
 
 
 _START = encode_cursor("start")
-_FOREIGN = "This cursor does not belong to this feed."
+_FOREIGN = gettext_lazy("This cursor does not belong to this feed.")
 
 
 class EventFeed(Endpoint):

@@ -161,7 +161,7 @@ class Choices(serializers.ListField):
     def to_internal_value(self, data: Any) -> list[Any]:
         """Return the words, each once. Raises ValidationError."""
         if not isinstance(data, list):
-            self.fail("not_a_list", input_type="something else")
+            self.fail("not_a_list", input_type=_("something else"))
         return list(dict.fromkeys(super().to_internal_value(data)))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -347,7 +348,7 @@ class ReinstatementDecision(Endpoint):
 # Endpoints for the emails about an application: their states, and sending one again.
 
 
-AGAIN = "The email is on its way again."
+AGAIN = gettext_lazy("The email is on its way again.")
 
 
 class EmailOut(TypedDict):
@@ -412,7 +413,7 @@ class SendEmailAgain(Endpoint):
             producer=caller.producer,
             request_id=idempotent_row_id(request),
         )
-        return Response({"detail": AGAIN}, status=202)
+        return Response({"detail": str(AGAIN)}, status=202)
 
 
 def email_out(email: ShownEmail) -> EmailOut:

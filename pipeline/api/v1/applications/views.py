@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -194,7 +195,7 @@ def _list_order(request: Request) -> ListOrder:
     return ORDERS[name]
 
 
-TAKEN = "Thank you. We've emailed you the next step."
+TAKEN = gettext_lazy("Thank you. We've emailed you the next step.")
 
 
 class JobApplications(JobApplicationList):
@@ -385,7 +386,7 @@ def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | No
         companions=read_companions(job, given),
         group_code=given.get("group_code"),
     )
-    return Response({"detail": TAKEN}, status=202)
+    return Response({"detail": str(TAKEN)}, status=202)
 
 
 def _submitted_applicant(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
