@@ -9,6 +9,7 @@ from contextlib import suppress
 import idna
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, validate_email
+from django.utils.translation import gettext as _
 
 EMAIL_LENGTH = 254
 # Unicode categories of characters that are invisible or never typed in an address: control, format
@@ -49,7 +50,7 @@ def valid_address(email: str) -> str:
     email = normal_address(email)
     if address_has_unseen_characters(email):
         raise ValidationError(
-            "This address contains invisible characters. Type it instead of pasting it.",
+            _("This address contains invisible characters. Type it instead of pasting it."),
             code="invisible",
         )
     validate_email(email)
@@ -109,6 +110,6 @@ def _unquoted_local_part(local: str) -> str:
 
 def masked_address(address: str) -> str:
     """Mask an address for a reader who may not be its owner: a…n@example.org."""
-    local, _, domain = address.rpartition("@")
+    local, _at, domain = address.rpartition("@")
     shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
     return f"{shown}@{domain}"

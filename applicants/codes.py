@@ -18,6 +18,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy, ngettext
 
 from applicants import mail
 from applicants.models import SignInCode
@@ -41,9 +43,11 @@ CLEARED_AT_ONCE = 20
 
 # The page on which people who sign in enter a code.
 CODE_PAGE = "/code/"
-SUBJECT = "Your code for Next in Line"
-SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
-IGNORE = "If this wasn’t you, ignore this email. Nobody can act for you without the code."
+SUBJECT = gettext_lazy("Your code for Next in Line")
+SIGNING_IN = gettext_lazy("This address was used, probably by you, to sign in to Next in Line.")
+IGNORE = gettext_lazy(
+    "If this wasn’t you, ignore this email. Nobody can act for you without the code."
+)
 
 # Codes for one address that each network can get in a window even after MOST_CODES were sent.
 OWN_CODES = 2
@@ -97,9 +101,9 @@ def send(
     email: str,
     *,
     by: Requester,
-    subject: str = SUBJECT,
-    about: str = SIGNING_IN,
-    if_not_you: str = IGNORE,
+    subject: str | Promise = SUBJECT,
+    about: str | Promise = SIGNING_IN,
+    if_not_you: str | Promise = IGNORE,
     page: str = CODE_PAGE,
 ) -> None:
     """Send a new code to a normalised address; it replaces the requester's previous code.
@@ -131,7 +135,7 @@ def send(
         if is_kept:
             mail.post_private_email(
                 to=email,
-                subject=subject,
+                subject=str(subject),
                 text=email_text(code, about, if_not_you, page),
                 lifetime=LIFETIME,
             )
@@ -144,12 +148,21 @@ def send(
         over.filter(request__in=some).delete()
 
 
-def email_text(code: str, about: str, if_not_you: str, page: str = CODE_PAGE) -> str:
+def email_text(
+    code: str, about: str | Promise, if_not_you: str | Promise, page: str = CODE_PAGE
+) -> str:
     """Write the email with a code: first the code, then what it is for."""
+    minutes = LIFETIME.seconds // 60
+    use = ngettext(
+        "This is your code. It is valid for %(minutes)s minute and can be used once. Enter it in"
+        " the browser where you asked for it:",
+        "This is your code. It is valid for %(minutes)s minutes and can be used once. Enter it in"
+        " the browser where you asked for it:",
+        minutes,
+    )
     return (
         f"{code}\n\n"
-        f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
-        " once. Enter it in the browser where you asked for it:\n"
+        f"{use % {'minutes': minutes}}\n"
         f"{settings.SITE_URL}{page}\n\n"
         f"{about}\n\n"
         f"{if_not_you}\n"

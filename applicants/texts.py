@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 # Format characters that reorder or hide what follows them, as a part of a regular expression.
 REORDERING = "\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f"
@@ -47,9 +48,11 @@ def checked_name(text: str) -> str:
     """
     plain = _normal_name(text)
     if _REFUSED.search(plain):
-        raise ValidationError("Remove line breaks and other invisible characters.", code="invalid")
+        raise ValidationError(
+            _("Remove line breaks and other invisible characters."), code="invalid"
+        )
     if not any(map(_is_visible, plain)):
-        raise ValidationError("Enter at least one letter or digit.", code="invalid")
+        raise ValidationError(_("Enter at least one letter or digit."), code="invalid")
     return plain
 
 

@@ -14,6 +14,7 @@ from typing import IO
 from zipfile import ZipFile
 
 import olefile
+from django.utils.translation import gettext_lazy as _
 
 from pipeline.domain.errors import FileKindRefused
 
@@ -73,8 +74,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-EMPTY = "The file is empty. Choose another one."
-UNKNOWN = (
+EMPTY = _("The file is empty. Choose another one.")
+UNKNOWN = _(
     "This kind of file is not accepted. Send a PDF, DOC, DOCX, ODT, RTF or TXT file, or a JPEG or"
     " PNG picture."
 )
@@ -85,7 +86,7 @@ def detect(file: IO[bytes]) -> Kind:
     file.seek(0)
     beginning = file.read(_LONGEST_BEGINNING)
     if not beginning:
-        raise FileKindRefused(why=EMPTY)
+        raise FileKindRefused(why=str(EMPTY))
     for known, kind in _BEGINNINGS:
         if beginning.startswith(known):
             return kind
@@ -98,7 +99,7 @@ def detect(file: IO[bytes]) -> Kind:
     file.seek(0)
     if found := find(file):
         return found
-    raise FileKindRefused(why=UNKNOWN)
+    raise FileKindRefused(why=str(UNKNOWN))
 
 
 def _find_in_zip(file: IO[bytes]) -> Kind | None:

@@ -18,7 +18,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from applicants.texts import cleaned_name, plain_text
 from pipeline.attachments.kinds import NAMES
@@ -193,7 +193,7 @@ class Question:
             return ""
         match self.kind:
             case Kind.YES_NO:
-                return _("Yes") if answer else _("No")
+                return pgettext("answer", "Yes") if answer else pgettext("answer", "No")
             case Kind.NUMBER:
                 return f"{answer:,} {self.unit}".strip()
             case Kind.DATE:
@@ -358,7 +358,9 @@ def _check_files(question: Question, given: Any) -> list[str]:
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         raise AnswerRefused(_("Send a list of the ids of uploaded files."))
     if len(given) > question.file_count:
-        why = _("Attach at most {count} files.").format(count=question.file_count)
+        why = ngettext(
+            "Attach at most {count} file.", "Attach at most {count} files.", question.file_count
+        ).format(count=question.file_count)
         raise AnswerRefused(why)
     return list(dict.fromkeys(given))
 

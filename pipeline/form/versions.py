@@ -229,8 +229,8 @@ def write_version(job_id: UUID, questions: Sequence[Question], actor: Actor) -> 
     versions = FormVersion.objects.filter(job_id=job_id).order_by("-number")
     number = (versions.values_list("number", flat=True).first() or 0) + 1
     if number > MOST_VERSIONS:
-        why = f"A job can have {MOST_VERSIONS} versions of its form. Create another job like it."
-        raise QuestionRefused({"questions": why})
+        why = _("A job can have %(most)s versions of its form. Create another job like it.")
+        raise QuestionRefused({"questions": why % {"most": MOST_VERSIONS}})
     FormVersion.objects.create(
         job_id=job_id,
         number=number,

@@ -425,9 +425,9 @@ def apply_unverified(
         actor = Actor(ActorKind.APPLICANT, person.id)
         apply(job_id=job.id, applicant_id=person.id, actor=actor, verified=False, **how)
     except AlreadyApplied:
-        about, if_not_you = APPLIED_BEFORE, IGNORE
+        about, if_not_you = APPLIED_BEFORE, str(IGNORE)
     except AlreadyDecided:
-        about, if_not_you = DECIDED_BEFORE, IGNORE
+        about, if_not_you = DECIDED_BEFORE, str(IGNORE)
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
         apply_unverified(job=job, email=email, requester=requester, **how)
         return

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_cookie
@@ -39,9 +40,6 @@ from pipeline.wording.status import (
 )
 
 MINUTE_SECONDS = 60
-REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
-    str(reason): capitalized(REASON_WORDS[reason]) for reason in Reason
-}
 
 
 @require_safe
@@ -57,7 +55,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
     prospect, least = read_outlook(job.id, job.people_waiting + 1) if is_open else Outlook()
     unknown = NOT_KNOWN if least is None else describe_least_wait(least)
-    removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
+    removals = [(_describe_removal(code), count) for code, count in counts.removals.items()]
     back = [
         (CONTEST_REASON_WORDS[ContestReason(code)], count)
         for code, count in counts.given_back.items()
@@ -85,6 +83,11 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         ],
     }
     return render(request, "applicant/facts.html", context)
+
+
+def _describe_removal(code: str) -> str:
+    """Return the reason of a decision as the beginning of a line."""
+    return _("No reason given") if code == "NONE" else capitalized(str(REASON_WORDS[Reason(code)]))
 
 
 def _aim(job: Job, pace: ReviewPace | None) -> dict[str, str]:
