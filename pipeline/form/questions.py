@@ -31,6 +31,11 @@ KEY = re.compile(rf"[a-z][a-z0-9_]{{0,{KEY_LENGTH - 1}}}")
 # Of numbers: they stay exact as a floating-point number, and so in every program that reads JSON.
 LARGEST, DECIMALS = 1_000_000_000, 4
 
+# A unit is the company's own word. Of these it is known how one is called.
+_ONE_OF = {
+    f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "point", "mile")
+}
+
 Answers = dict[str, Any]
 _https = URLValidator(schemes=["https"])
 
@@ -195,7 +200,8 @@ class Question:
             case Kind.YES_NO:
                 return pgettext("answer", "Yes") if answer else pgettext("answer", "No")
             case Kind.NUMBER:
-                return f"{answer:,} {self.unit}".strip()
+                unit = _ONE_OF.get(self.unit.casefold(), self.unit) if answer == 1 else self.unit
+                return f"{answer:,} {unit}".strip()
             case Kind.DATE:
                 return _shown_date(answer)
             case Kind.CHOICES:

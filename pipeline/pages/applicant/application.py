@@ -27,7 +27,7 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
-from pipeline.models import Application, ApplicationRow, Attachment
+from pipeline.models import Application, ApplicationRow
 from pipeline.notifications.messages import CalendarNote
 from pipeline.notifications.rendering import rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
@@ -106,7 +106,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             **answers.read_context(card, job, files),
-            **_files_context(request, job, files, may_change=may_change_files),
+            "may_change_files": may_change_files,
+            "files_form": FilesForm(request, job) if may_change_files else None,
             "unread_messages": unread,
             **privacy_context(job),
             **_log_context(job),
@@ -126,17 +127,6 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         ),
         jobs=[job.id],
     )
-
-
-def _files_context(
-    request: HttpRequest, job: Job, files: list[Attachment], *, may_change: bool
-) -> dict[str, Any]:
-    """Return the files of an application, with a form to change them while that is possible."""
-    return {
-        "files": files,
-        "may_change_files": may_change,
-        "files_form": FilesForm(request, job) if may_change else None,
-    }
 
 
 def _log_context(job: Job) -> dict[str, Any]:
