@@ -9,7 +9,7 @@ from contextlib import suppress
 import idna
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, validate_email
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 EMAIL_LENGTH = 254
 # Unicode categories of characters that are invisible or never typed in an address: control, format
@@ -110,6 +110,6 @@ def _unquoted_local_part(local: str) -> str:
 
 def masked_address(address: str) -> str:
     """Mask an address for a reader who may not be its owner: a…n@example.org."""
-    local, _, domain = address.rpartition("@")
+    local, _at, domain = address.rpartition("@")
     shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
     return f"{shown}@{domain}"

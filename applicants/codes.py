@@ -153,14 +153,20 @@ def email_text(
 ) -> str:
     """Write the email with a code: first the code, then what it is for."""
     minutes = LIFETIME.seconds // 60
-    told = ngettext(
+    use = ngettext(
         "This is your code. It is valid for %(minutes)s minute and can be used once. Enter it in"
         " the browser where you asked for it:",
         "This is your code. It is valid for %(minutes)s minutes and can be used once. Enter it in"
         " the browser where you asked for it:",
         minutes,
-    ) % {"minutes": minutes}
-    return f"{code}\n\n{told}\n{settings.SITE_URL}{page}\n\n{about}\n\n{if_not_you}\n"
+    )
+    return (
+        f"{code}\n\n"
+        f"{use % {'minutes': minutes}}\n"
+        f"{settings.SITE_URL}{page}\n\n"
+        f"{about}\n\n"
+        f"{if_not_you}\n"
+    )
 
 
 def guess(email: str, code: str, *, requester: str) -> bool | None:

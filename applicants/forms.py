@@ -6,14 +6,18 @@ from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from applicants.addresses import EMAIL_LENGTH, checked_address
 from applicants.codes import CODE_DIGITS, normal_digits
 from applicants.models import NAME_LENGTH
 from applicants.texts import checked_name
 
-_ADDRESS_MISSING = "Enter an email address, like ana@example.org."
-_CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
+_ADDRESS_MISSING = _("Enter an email address, like ana@example.org.")
+_CODE = RegexValidator(
+    rf"^[0-9]{{{CODE_DIGITS}}}$", format_lazy(_("A code has {digits} digits."), digits=CODE_DIGITS)
+)
 
 
 class AddressField(forms.EmailField):
@@ -41,9 +45,9 @@ class NameField(forms.CharField):
         return checked_name(text) if text else text
 
 
-def _address_field(help_text: str) -> forms.EmailField:
+def _address_field(help_text: Any) -> forms.EmailField:
     return AddressField(
-        label="Email address",
+        label=_("Email address"),
         max_length=EMAIL_LENGTH,
         help_text=help_text,
         error_messages={"required": _ADDRESS_MISSING, "invalid": _ADDRESS_MISSING},
@@ -55,9 +59,9 @@ class NameForm(forms.Form):
     """Application of a person who is signed in."""
 
     name = NameField(
-        label="Your name",
+        label=_("Your name"),
         max_length=NAME_LENGTH,
-        error_messages={"required": "Enter the name that the company will see."},
+        error_messages={"required": _("Enter the name that the company will see.")},
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
@@ -71,16 +75,20 @@ class ApplyForm(NameForm):
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address_field("We’ll email you a code. There is no password.")
+    email = _address_field(_("We’ll email you a code. There is no password."))
 
 
 class CodeForm(forms.Form):
     """Code from the email, with digits of any script. Spaces, dashes and dots are ignored."""
 
     code = forms.CharField(
-        label="Code from the email",
+        label=_("Code from the email"),
         max_length=3 * CODE_DIGITS,
-        error_messages={"required": f"Enter the {CODE_DIGITS} digits from the email."},
+        error_messages={
+            "required": format_lazy(
+                _("Enter the {digits} digits from the email."), digits=CODE_DIGITS
+            )
+        },
         widget=forms.TextInput(
             attrs={"inputmode": "numeric", "autocomplete": "one-time-code", "spellcheck": "false"}
         ),

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 # Format characters that reorder or hide what follows them, as a part of a regular expression.
 REORDERING = "\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f"

@@ -154,7 +154,7 @@ Choice = TypeVar("Choice", bound=StrEnum | TextChoices)
 
 def refuse_parameter(name: str, why: str | Promise) -> NoReturn:
     """Refuse a parameter. Raises ValidationError."""
-    raise ValidationError({name: [ErrorDetail(why, "invalid")]})
+    raise ValidationError({name: [ErrorDetail(str(why), "invalid")]})
 
 
 def _too_long(most: int) -> str:

@@ -86,7 +86,7 @@ def detect(file: IO[bytes]) -> Kind:
     file.seek(0)
     beginning = file.read(_LONGEST_BEGINNING)
     if not beginning:
-        raise FileKindRefused(why=EMPTY)
+        raise FileKindRefused(why=str(EMPTY))
     for known, kind in _BEGINNINGS:
         if beginning.startswith(known):
             return kind
@@ -99,7 +99,7 @@ def detect(file: IO[bytes]) -> Kind:
     file.seek(0)
     if found := find(file):
         return found
-    raise FileKindRefused(why=UNKNOWN)
+    raise FileKindRefused(why=str(UNKNOWN))
 
 
 def _find_in_zip(file: IO[bytes]) -> Kind | None:

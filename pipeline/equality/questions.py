@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from jobs.models import Company
 
@@ -25,7 +26,11 @@ class EqualityQuestion(NamedTuple):
 QUESTIONS = {
     "gender": EqualityQuestion(
         _("Your gender"),
-        {"woman": _("Woman"), "man": _("Man"), "other": _("Another gender")},
+        {
+            "woman": pgettext_lazy("answer", "Woman"),
+            "man": pgettext_lazy("answer", "Man"),
+            "other": _("Another gender"),
+        },
     ),
     "age": EqualityQuestion(
         _("Your age"),
@@ -39,11 +44,11 @@ QUESTIONS = {
     ),
     "disability": EqualityQuestion(
         _("Do you have a disability or a long-term health condition?"),
-        {"yes": _("Yes"), "no": _("No")},
+        {"yes": pgettext_lazy("answer", "Yes"), "no": pgettext_lazy("answer", "No")},
     ),
     "minority": EqualityQuestion(
         _("Do you belong to an ethnic minority where you live?"),
-        {"yes": _("Yes"), "no": _("No")},
+        {"yes": pgettext_lazy("answer", "Yes"), "no": pgettext_lazy("answer", "No")},
     ),
 }
 

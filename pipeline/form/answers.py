@@ -302,9 +302,19 @@ def show_answers(
 
 def replaced_files(files: Iterable[Attachment], latest: Answers | None) -> list[Attachment]:
     """Return the files that answered a question, and are in the latest answers no more."""
-    lists = [value for value in (latest or {}).values() if isinstance(value, list)]
-    named = set(chain.from_iterable(lists))
+    named = _named_files(latest)
     return [row for row in files if row.question_id and str(row.id) not in named]
+
+
+def files_beside(files: Iterable[Attachment], latest: Answers | None) -> list[Attachment]:
+    """Return the files that are not in the latest answers, where people see them anyway."""
+    named = _named_files(latest)
+    return [row for row in files if str(row.id) not in named]
+
+
+def _named_files(latest: Answers | None) -> set[str]:
+    lists = [value for value in (latest or {}).values() if isinstance(value, list)]
+    return set(chain.from_iterable(lists))
 
 
 class Summaries(NamedTuple):

@@ -18,7 +18,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from applicants.texts import cleaned_name, plain_text
 from pipeline.attachments.kinds import NAMES
@@ -30,6 +30,11 @@ CHOICE_LENGTH, UNIT_LENGTH, SENTENCE_LENGTH = 100, 20, 300
 KEY = re.compile(rf"[a-z][a-z0-9_]{{0,{KEY_LENGTH - 1}}}")
 # Of numbers: they stay exact as a floating-point number, and so in every program that reads JSON.
 LARGEST, DECIMALS = 1_000_000_000, 4
+
+# A unit is the company's own word. Of these it is known how one is called.
+_ONE_OF = {
+    f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "point", "mile")
+}
 
 Answers = dict[str, Any]
 _https = URLValidator(schemes=["https"])
@@ -193,9 +198,10 @@ class Question:
             return ""
         match self.kind:
             case Kind.YES_NO:
-                return _("Yes") if answer else _("No")
+                return pgettext("answer", "Yes") if answer else pgettext("answer", "No")
             case Kind.NUMBER:
-                return f"{answer:,} {self.unit}".strip()
+                unit = _ONE_OF.get(self.unit.casefold(), self.unit) if answer == 1 else self.unit
+                return f"{answer:,} {unit}".strip()
             case Kind.DATE:
                 return _shown_date(answer)
             case Kind.CHOICES:
@@ -358,7 +364,9 @@ def _check_files(question: Question, given: Any) -> list[str]:
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         raise AnswerRefused(_("Send a list of the ids of uploaded files."))
     if len(given) > question.file_count:
-        why = _("Attach at most {count} files.").format(count=question.file_count)
+        why = ngettext(
+            "Attach at most {count} file.", "Attach at most {count} files.", question.file_count
+        ).format(count=question.file_count)
         raise AnswerRefused(why)
     return list(dict.fromkeys(given))
 

@@ -56,12 +56,6 @@ from tasks.scheduling import schedules
 from tasks.signature import JsonSchema, Positive
 
 REMINDERS, DIGEST, ALERTS, REVIEWS = "reminders", "digest", "alerts", "reviews"
-WORDS = {
-    REMINDERS: "reminders of deadlines",
-    DIGEST: "the daily digest",
-    ALERTS: "alerts",
-    REVIEWS: "emails about reviews",
-}
 
 
 def stop_subscription(what: str, of: str) -> None:

@@ -310,9 +310,8 @@ KINDS = ["code", *_SAMPLES]
 def find(kind: str) -> Sample | None:
     """Return the sample of a kind; None if there is no such kind."""
     if kind == "code":
-        return Sample(
-            str(codes.SUBJECT), codes.email_text("12345678", codes.SIGNING_IN, codes.IGNORE)
-        )
+        text = codes.email_text("12345678", codes.SIGNING_IN, codes.IGNORE)
+        return Sample(str(codes.SUBJECT), text)
     if kind not in _SAMPLES:
         return None
     message = _SAMPLES[kind]()

@@ -298,14 +298,18 @@ def require_permission(member: Member | None, action: Action) -> Member:
     Raises Http404 for a member with single jobs, unless they see the job that the page is about.
     """
     if member is None:
-        raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
+        raise PermissionDenied(_("Your account belongs to no company. Ask an owner to add you."))
     if member.may(action):
         return member
     rule = RULES[action]
     if member.role is None and (rule.is_read or member.job_role is None):
         raise Http404
-    needed = "an owner" if rule.role is Role.OWNER else "a recruiter or an owner"
-    raise PermissionDenied(f"Only {needed} of {isolated(member.company.name)} can do this.")
+    only = (
+        _("Only an owner of %(company)s can do this.")
+        if rule.role is Role.OWNER
+        else _("Only a recruiter or an owner of %(company)s can do this.")
+    )
+    raise PermissionDenied(only % {"company": isolated(member.company.name)})
 
 
 def own_job(

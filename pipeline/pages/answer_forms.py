@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from jobs.models import Job
 from pipeline.form.answers import question_id_of
@@ -226,11 +227,13 @@ def _choices_widget(question: Question) -> forms.Widget:
 
 
 def _other_choice(question: Question) -> list[tuple[str, str]]:
-    return [(OTHER, _("Other"))] if question.other else []
+    return [(OTHER, pgettext("answer", "Other"))] if question.other else []
 
 
 def _yes_no_widget(_question: Question) -> forms.Widget:
-    return _ChoiceWidget(choices=[("true", _("Yes")), ("false", _("No"))])
+    return _ChoiceWidget(
+        choices=[("true", pgettext("answer", "Yes")), ("false", pgettext("answer", "No"))]
+    )
 
 
 def _number_widget(question: Question) -> forms.Widget:

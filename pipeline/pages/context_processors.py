@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
 
 from pipeline.config.demo_addresses import STORY_PEOPLE
 from pipeline.pages import navigation
@@ -36,5 +37,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "story_people": STORY_PEOPLE if has_story_access(request) else {},
         "server_time": timezone.now().isoformat(),
         "zone": zone,
-        "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
+        "zone_words": "UTC"
+        if zone == "UTC"
+        else _("your time zone, %(zone)s") % {"zone": zone.replace("_", " ")},
     }

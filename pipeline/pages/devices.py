@@ -10,6 +10,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from applicants import browser
 from pipeline.notifications.devices import (
@@ -26,8 +28,8 @@ from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import long_duration
 
 ADDITIONS = Rate(20, 3_600)  # devices that a person may add, again or anew
-ADDED = "Notifications are on for this device."
-REMOVED = "That device will no longer show notifications."
+ADDED = gettext_lazy("Notifications are on for this device.")
+REMOVED = gettext_lazy("That device will no longer show notifications.")
 
 
 class DeviceForm(forms.Form):
@@ -61,9 +63,9 @@ def add_browser(request: HttpRequest, owner: Owner, *, page: str) -> HttpRespons
     tally = rate_limit.count("devices", str(owner.applicant_id or owner.user_id), ADDITIONS)
     if not tally.allowed:
         wait = long_duration(tally.wait_seconds)
-        messages.error(request, f"Too many attempts. Try again in {wait}.")
+        messages.error(request, _("Too many attempts. Try again in %(wait)s.") % {"wait": wait})
     elif not form.is_valid():
-        messages.error(request, "Your browser did not answer. Try again.")
+        messages.error(request, _("Your browser did not answer. Try again."))
     else:
         agent, here = request.headers.get("User-Agent", ""), browser.remembered_device_id(request)
         try:

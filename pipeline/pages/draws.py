@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models import Job
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
@@ -16,7 +18,7 @@ from pipeline.models import JobTemplate
 from pipeline.pages.forms import PlainForm, TimeZoneField, local_moment
 from pipeline.wording.english import format_time
 
-BLANK_TIME = "[day and time of the draw]"
+BLANK_TIME = _("[day and time of the draw]")
 
 
 def describe_time(job: Job) -> str:
@@ -53,28 +55,34 @@ def describe_form(given: Mapping[str, Any]) -> str:
         return ""
     if given.get("draw_at"):
         return format_time(given["draw_at"], timezone.get_current_timezone())
-    return BLANK_TIME
+    return str(BLANK_TIME)
 
 
 class DrawTimeForm(PlainForm):
     """Time of a draw by lot."""
 
     draw_day = forms.DateField(
-        label="Day of the draw",
+        label=_("Day of the draw"),
         required=False,
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        error_messages={"invalid": "Enter a date, like 2027-01-31."},
-        help_text=f"At most {LONGEST_TO_DRAW.days} days ahead. It cannot change once the job is"
-        f" open. Until then nobody gets a seat, and at most {MOST_IN_DRAW:,} people can apply.",
+        error_messages={"invalid": _("Enter a date, like 2027-01-31.")},
+        help_text=format_lazy(
+            _(
+                "At most {days} days ahead. It cannot change once the job is open. Until then"
+                " nobody gets a seat, and at most {people} people can apply."
+            ),
+            days=LONGEST_TO_DRAW.days,
+            people=f"{MOST_IN_DRAW:,}",
+        ),
     )
     draw_time = forms.TimeField(
-        label="Time of the draw",
+        label=_("Time of the draw"),
         required=False,
         initial=time(12, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        error_messages={"invalid": "Enter a time, like 09:00."},
+        error_messages={"invalid": _("Enter a time, like 09:00.")},
     )
-    draw_zone = TimeZoneField(label="Time zone of the draw", required=False)
+    draw_zone = TimeZoneField(label=_("Time zone of the draw"), required=False)
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -92,7 +100,7 @@ class DrawTimeForm(PlainForm):
         if self.errors.keys() & DRAW_FIELDS:
             return given
         if not given.get("draw_day") or not given.get("draw_time"):
-            self.add_error("draw_day", "Enter the day and the time of the draw.")
+            self.add_error("draw_day", _("Enter the day and the time of the draw."))
             return given
         zone = given.get("draw_zone") or "UTC"
         try:
@@ -106,12 +114,15 @@ class DrawForm(DrawTimeForm):
     """Order of a new job's line: first come, first served, or a draw by lot at a time."""
 
     opening = forms.ChoiceField(
-        label="Order of the line",
+        label=_("Order of the line"),
         widget=forms.RadioSelect,
         initial="first_come",
         required=False,
         choices=[
-            ("first_come", "First come, first served"),
-            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
+            ("first_come", _("First come, first served")),
+            (
+                "lottery",
+                _("Drawn by lot: people apply until a time, and then the order is drawn"),
+            ),
         ],
     )

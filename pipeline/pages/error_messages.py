@@ -12,6 +12,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import Resolver404, resolve
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
@@ -19,22 +21,22 @@ from pipeline.web.middleware import pages_only
 
 T = TypeVar("T")
 
-MESSAGES: dict[type[LineError], str] = {
-    errors.AlreadyApplied: "This person already has an application in this line.",
-    errors.AlreadyDecided: (
+MESSAGES: dict[type[LineError], Promise] = {
+    errors.AlreadyApplied: _("This person already has an application in this line."),
+    errors.AlreadyDecided: _(
         "The company has already decided on this person for this job. Only the company can add them"
         " again."
     ),
-    errors.JobNotOpen: "This job is not open for applications now. See the other open jobs.",
-    errors.AcknowledgmentExpired: (
+    errors.JobNotOpen: _("This job is not open for applications now. See the other open jobs."),
+    errors.AcknowledgmentExpired: _(
         "The deadline for this seat has passed, so it went to the next in line. This page shows"
         " the current place in line."
     ),
-    errors.IllegalMove: (
+    errors.IllegalMove: _(
         "The application has changed, so this is no longer possible. See its status below."
     ),
-    errors.IllegalJobMove: "This is not possible in the job’s current status. See below.",
-    errors.StaleVersion: (
+    errors.IllegalJobMove: _("This is not possible in the job’s current status. See below."),
+    errors.StaleVersion: _(
         "Someone else changed this job while you were editing. Compare the fields below and save"
         " again."
     ),
@@ -43,10 +45,10 @@ MESSAGES: dict[type[LineError], str] = {
 
 def explain_refusal(error: LineError) -> str:
     """Return the message for a refused action."""
-    return MESSAGES.get(type(error), str(error))
+    return str(MESSAGES.get(type(error), error))
 
 
-def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T | None:
+def attempt(request: HttpRequest, act: Callable[[], T], *, done: str | Promise = "") -> T | None:
     """Run an action and show `done`, or why it was refused, on the next page.
 
     Return the action's result, or None if it was refused. Errors about missing objects are raised,
@@ -60,7 +62,7 @@ def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T 
         messages.error(request, explain_refusal(error))
         return None
     if done:
-        messages.success(request, done)
+        messages.success(request, str(done))
     return result
 
 
@@ -81,7 +83,7 @@ NOT_FOUND = (
 
 
 COMPANY_ROOT = "/company/"
-PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
+PRESS_AGAIN = _("Nothing has been changed yet. Press the button again.")
 
 
 @pages_only

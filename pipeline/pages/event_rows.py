@@ -74,8 +74,7 @@ def describe_job(trees: Iterable[EventTree]) -> list[EventRow]:
             tone=words.tone,
             sentence=sentences.compose(event, Reader.COMPANY, zone, cause=cause),
             name=names.get(event.application_id, "") if event.application_id else "",
-            # Translators: who made a change, below its title.
-            actor=_("by %(name)s") % {"name": known} if known else str(ACTOR_WORDS[actor]),
+            actor=_("by %(person)s") % {"person": known} if known else str(ACTOR_WORDS[actor]),
         )
 
     rows = []

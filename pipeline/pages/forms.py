@@ -17,12 +17,13 @@ from django.forms.utils import flatatt
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from applicants.texts import plain_text
 from jobs import time_zones
 
-SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
+SKIPPED = _("The clocks skip this time on that day, because they go forward. Enter another time.")
 # Other names that people enter, by code: of countries, and of languages in English.
 ALIASES: dict[str, tuple[str, ...]] = {
     "GB": ("uk", "united kingdom", "great britain", "britain", "england"),
@@ -35,30 +36,30 @@ ALIASES: dict[str, tuple[str, ...]] = {
 # The value of `preview` in a form that a page sends while someone is still typing.
 QUIET_PREVIEW = "quiet"
 MESSAGES = {
-    "required": "Fill in this field.",
-    "min_value": "Enter %(limit_value)s or more.",
-    "max_value": "Enter %(limit_value)s or less.",
-    "max_length": "Enter at most %(limit_value)d characters; there are %(show_value)d now.",
-    "null_characters_not_allowed": "Remove the invisible characters.",
+    "required": _("Fill in this field."),
+    "min_value": _("Enter %(limit_value)s or more."),
+    "max_value": _("Enter %(limit_value)s or less."),
+    "max_length": _("Enter at most %(limit_value)d characters; there are %(show_value)d now."),
+    "null_characters_not_allowed": _("Remove the invisible characters."),
 }
 SELECTED = flatatt({"selected": True})
-CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of the options."}
+CHOICE = {"required": _("Choose one."), "invalid_choice": _("Choose one of the options.")}
 # Messages of certain fields only, by error code.
 FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, Any]]] = [
-    (forms.IntegerField, {"invalid": "Enter a whole number, in digits."}),
+    (forms.IntegerField, {"invalid": _("Enter a whole number, in digits.")}),
     (
         forms.DecimalField,
         {
-            "invalid": gettext_lazy("Enter an amount, like 3500 or 15.50."),
-            "max_digits": gettext_lazy("Enter a smaller amount."),
-            "max_whole_digits": gettext_lazy("Enter a smaller amount."),
-            "max_decimal_places": gettext_lazy("Enter at most two decimals."),
+            "invalid": _("Enter an amount, like 3500 or 15.50."),
+            "max_digits": _("Enter a smaller amount."),
+            "max_whole_digits": _("Enter a smaller amount."),
+            "max_decimal_places": _("Enter at most two decimals."),
         },
     ),
-    (forms.EmailField, {"invalid": "Enter an email address, like name@example.org."}),
-    (forms.FileField, {"required": "Choose a file."}),
+    (forms.EmailField, {"invalid": _("Enter an email address, like name@example.org.")}),
+    (forms.FileField, {"required": _("Choose a file.")}),
     (forms.ChoiceField, CHOICE),
-    (forms.MultipleChoiceField, {"required": "Choose at least one."}),
+    (forms.MultipleChoiceField, {"required": _("Choose at least one.")}),
 ]
 
 
@@ -160,7 +161,7 @@ def local_moment(day: date, at: time, zone: str) -> datetime:
     try:
         found = here.astimezone(UTC)
     except OverflowError:
-        raise ValidationError("Enter a date in the next two years.") from None
+        raise ValidationError(_("Enter a date in the next two years.")) from None
     if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
         raise ValidationError(SKIPPED)
     return found
@@ -176,23 +177,23 @@ class NotedEventForm(PlainForm):
         required=False,
         min_value=1,
         max_value=2**63 - 1,
-        label="Event number",
+        label=_("Event number"),
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     hash = forms.CharField(
         required=False,
-        label="Hash",
+        label=pgettext_lazy("label", "Hash"),
         widget=forms.TextInput(
             attrs={"spellcheck": "false", "autocomplete": "off", "class": "mono"}
         ),
-        help_text="All 64 characters.",
+        help_text=_("All 64 characters."),
     )
 
     def clean_hash(self) -> str:
         """Return the hash in lower case, without spaces."""
         digest = "".join(self.cleaned_data["hash"].split()).lower()
         if digest and not re.fullmatch("[0-9a-f]{64}", digest):
-            raise forms.ValidationError("Enter all 64 characters, each from 0 to 9 or a to f.")
+            raise forms.ValidationError(_("Enter all 64 characters, each from 0 to 9 or a to f."))
         return digest
 
     def clean(self) -> dict[str, Any]:
@@ -201,7 +202,7 @@ class NotedEventForm(PlainForm):
         if not self.errors and bool(noted.get("seq")) != bool(noted.get("hash")):
             missing = "hash" if noted.get("seq") else "seq"
             self.add_error(
-                missing, "Enter both the event number and its hash, or leave both empty."
+                missing, _("Enter both the event number and its hash, or leave both empty.")
             )
         return noted
 

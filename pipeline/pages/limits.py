@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from psycopg.errors import QueryCanceled
 
 from pipeline.database import statement_time
@@ -23,7 +24,8 @@ class TooOften(Exception):
 
     def __init__(self, wait_seconds: int) -> None:
         super().__init__(
-            f"Too many attempts from your network. Try again in {long_duration(wait_seconds)}."
+            _("Too many attempts from your network. Try again in %(wait)s.")
+            % {"wait": long_duration(wait_seconds)}
         )
         self.wait_seconds = wait_seconds
 

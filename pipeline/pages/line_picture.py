@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from jobs.models import Job
-from pipeline.wording.english import count as counted
 
 PLACES = 11  # in a row; a folded part takes two
 STEP, MARGIN = 28, 18  # from one shape's centre to the next; from the edge to the first centre
@@ -131,15 +131,37 @@ def _place_shapes(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]
 
 
 def describe(counts: dict[str, int], waiting: int, mine: str, position: int | None) -> str:
-    words = {"active": "in review", "pending": "offered", "free": "free"}
-    parts = [f"{counts[kind]:,} {words[kind]}" for kind in TRIED if counts[kind]]
-    total = sum(counts.values())
-    seats = f"{counted(total, 'seat')}: {', '.join(parts)}." if parts else "No seats."
-    people = f"{counted(waiting, 'person waits', 'people wait')} in line."
-    if not waiting:
-        people = _("Nobody waits in line.")
+    sentences = [_describe_seats(counts), _describe_people(waiting)]
     if position:
-        own = f" You are number {position:,}."
-    else:
-        own = {"active": " You have a seat.", "pending": " A seat is offered to you."}.get(mine, "")
-    return f"{seats} {people}{own}"
+        sentences.append(_("You are number %(place)s.") % {"place": f"{position:,}"})
+    elif mine == "active":
+        sentences.append(_("You have a seat."))
+    elif mine == "pending":
+        sentences.append(_("A seat is offered to you."))
+    return " ".join(sentences)
+
+
+def _describe_seats(counts: dict[str, int]) -> str:
+    words = {
+        "active": ngettext("%(seats)s in review", "%(seats)s in review", counts["active"]),
+        "pending": ngettext("%(seats)s offered", "%(seats)s offered", counts["pending"]),
+        "free": ngettext("%(seats)s free", "%(seats)s free", counts["free"]),
+    }
+    parts = [words[kind] % {"seats": f"{counts[kind]:,}"} for kind in TRIED if counts[kind]]
+    if not parts:
+        return _("No seats.")
+    total = sum(counts.values())
+    # Translators: the kinds are a list, as "2 in review, 1 free".
+    seats = ngettext("%(seats)s seat: %(kinds)s.", "%(seats)s seats: %(kinds)s.", total)
+    # Translators: stands between the parts of a list.
+    comma = pgettext("list", ", ")
+    return seats % {"seats": f"{total:,}", "kinds": comma.join(parts)}
+
+
+def _describe_people(waiting: int) -> str:
+    if not waiting:
+        return _("Nobody waits in line.")
+    people = ngettext(
+        "%(people)s person waits in line.", "%(people)s people wait in line.", waiting
+    )
+    return people % {"people": f"{waiting:,}"}

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
@@ -47,11 +48,13 @@ class SourceForm(PlainForm):
         label=_("Where the link will be"),
         help_text=_("For example linkedin, newsletter or flyer."),
     )
-    utm_campaign = forms.CharField(required=False, max_length=SOURCE_LENGTH, label=_("Campaign"))
+    utm_campaign = forms.CharField(
+        required=False, max_length=SOURCE_LENGTH, label=pgettext_lazy("label", "Campaign")
+    )
     utm_medium = forms.CharField(
         required=False,
         max_length=SOURCE_LENGTH,
-        label=_("Medium"),
+        label=pgettext_lazy("label", "Medium"),
         help_text=_("For example email or print."),
     )
 

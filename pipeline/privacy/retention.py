@@ -128,7 +128,8 @@ def set_period(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
     """
     least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
     if not least <= keep_days <= most:
-        raise BadRetention(f"Enter a number of days from {least} to {most:,}.")
+        why = _("Enter a number of days from %(least)s to %(most)s.")
+        raise BadRetention(why % {"least": least, "most": f"{most:,}"})
     values = {"keep_days": keep_days, "legal_hold": legal_hold}
     Retention.objects.update_or_create(job_id=job_id, defaults=values)
     security.info("retention.changed", extra={"job": str(job_id), **values})

@@ -24,6 +24,7 @@ from pipeline.server.places import FIELD, MOST_BYTES, Attempt, is_multipart
 from pipeline.server.places import HEADER as PLACE_TOKEN
 from pipeline.server.refusals import (
     OVERLOADED,
+    TOO_LONG,
     TOO_MANY_AT_ONCE,
     TOO_MANY_BODIES,
     TOO_MANY_PAGES,
@@ -201,7 +202,7 @@ _REFUSALS = {
     NoRoom: (UNAVAILABLE, TOO_MANY_BODIES),
     Overloaded: (UNAVAILABLE, OVERLOADED),
     NoThread: (UNAVAILABLE, OVERLOADED),
-    TooLong: (PAYLOAD_TOO_LARGE, "The body is too long."),
+    TooLong: (PAYLOAD_TOO_LARGE, TOO_LONG),
 }
 
 

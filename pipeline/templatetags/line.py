@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
-from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.contrib.humanize.templatetags.humanize import NaturalTimeFormatter, naturaltime
 from django.forms import BaseForm, BoundField, RadioSelect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from jobs.models import Job
 from pipeline.wording.english import (
@@ -32,6 +33,7 @@ from pipeline.wording.status import describe_seats
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
 _MINUTE_SECONDS = 60
+_NOW = NaturalTimeFormatter.time_strings["now"]
 
 register = template.Library()
 register.filter("duration", short_duration)
@@ -74,7 +76,7 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
     On a page about a sandbox's `job`, "now" is by its clock, which no browser knows.
     """
     if moment is None:
-        return "never"
+        return _("never")
     ahead = _tag_clock_offset(context)
     told = naturaltime(moment - ahead).replace("\xa0", " ")
     return format_html(
@@ -82,7 +84,7 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
         moment.isoformat(),
         tag_time_in_full(moment),
         SafeString("" if ahead else " data-relative"),
-        "just now" if told == "now" else told,
+        _("just now") if told == str(_NOW) else told,
     )
 
 
@@ -94,12 +96,16 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
     """
     ahead = _tag_clock_offset(context)
     span = naturaltime(since - ahead).replace("\xa0", " ")
+    # Translators: how long something has lasted, as "for 2 hours".
+    before, _place, after = _("for %(time)s").partition("%(time)s")
     return format_html(
-        '<span class="on-screen">for </span><time datetime="{}" title="since {}"{}>{}</time>',
+        '<span class="on-screen">{}</span><time datetime="{}" title="{}"{}>{}</time>{}',
+        before,
         since.isoformat(),
-        tag_time_in_full(since),
+        _("since %(time)s") % {"time": tag_time_in_full(since)},
         SafeString("" if ahead else " data-relative data-lasting"),
-        span.removesuffix(" ago").replace("now", "a moment"),
+        _("a moment") if span == str(_NOW) else span.removesuffix(" ago"),
+        after,
     )
 
 
@@ -107,9 +113,9 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
 def tag_waited(since: datetime, now: datetime) -> SafeString:
     """Return how long somebody has waited, in its largest unit: 8 d. Its beginning is on hover."""
     return format_html(
-        '<time datetime="{}" title="since {}" data-waited>{}</time>',
+        '<time datetime="{}" title="{}" data-waited>{}</time>',
         since.isoformat(),
-        tag_time_in_full(since),
+        _("since %(time)s") % {"time": tag_time_in_full(since)},
         "\xa0".join(short_duration(now - since).split()[:2]),
     )
 
@@ -121,7 +127,7 @@ def format_review_time(age: Any) -> str:
     A review that has just begun has taken no time.
     """
     if age.age_seconds < _MINUTE_SECONDS:
-        return "0" if age.works else _("New")
+        return "0" if age.works else pgettext("state", "New")
     taken = short_duration(age.age_seconds)
     return " ".join(taken.split()[:2]) if age.works else taken
 
@@ -138,7 +144,7 @@ def format_review_target(age: Any) -> str:
 def tag_at(moment: datetime | None, *, seconds: bool = False) -> SafeString | str:
     """Return a time in the reader's zone, with its zone, as short as is clear."""
     if moment is None:
-        return "never"
+        return _("never")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(),

@@ -15,6 +15,7 @@ from django.template.defaulttags import CsrfTokenNode
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 # The form field with the id of a submission, see `pipeline.pages.submissions`.
 SUBMISSION = "submission_id"
@@ -64,5 +65,6 @@ def live_state() -> SafeString:
     """Return the note on live updates, or without JavaScript the page's time."""
     now = timezone.localtime()
     return format_html(
-        '<span class="live" id="live-state" data-state="still">As of {}</span>', f"{now:%H:%M}"
+        '<span class="live" id="live-state" data-state="still">{}</span>',
+        _("As of %(time)s") % {"time": f"{now:%H:%M}"},
     )

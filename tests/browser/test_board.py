@@ -10,12 +10,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Company
+from pipeline.form.answers import fill
+from pipeline.form.questions import Kind
 from pipeline.live.announcer import start_announcing, stop_announcing
 from tests.browser.helpers import axe, no_sideways_scroll, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.applicants import leave
+from tests.support.forms import job_with, question
 
 pytestmark = pytest.mark.slow
 
@@ -71,6 +74,23 @@ def test_seats_and_the_first_ten_who_wait_are_on_the_first_screen(
     assert tenth["y"] + tenth["height"] <= 800
     assert 36 <= tenth["height"] <= 40
     expect(slots).to_have_count(min(seats, 8))
+
+
+def test_the_question_over_a_column_of_answers_is_whole(
+    page: Page, site: Site, company: Company
+) -> None:
+    label = "Experience with wooden boats and their engines in winter"
+    asked = question(Kind.SHORT_TEXT, "boats", label=label, in_summary=True)
+    job = job_with([asked], capacity=1, company_id=company.id)
+    for _ in range(3):
+        answers = fill(factories.row_of(job), {"boats": "Ten"}, holder=b"")
+        factories.application(job, filled=answers)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_board(page, site, company, job)
+
+    head = page.get_by_role("columnheader", name=label)
+
+    assert head.evaluate("head => head.scrollWidth <= head.clientWidth")
 
 
 def test_further_seats_are_folded_and_stay_open(page: Page, site: Site, company: Company) -> None:

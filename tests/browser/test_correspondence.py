@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from pipeline.correspondence.threads import Side, count_unread
 from pipeline.models import ApplicationMessage, BulkMessage, MessageTemplate
@@ -72,6 +72,27 @@ def test_an_applicant_reads_and_answers(
 
     shows(page, "Sent. The company sees it")
     shows(page, "On Monday.")
+
+
+def test_the_focus_stays_with_the_messages_when_they_are_marked(
+    browser_page: OpenPage, site: Site, world: World
+) -> None:
+    from_company(world.my_place, "When could you start?")
+    page = browser_page("phone")
+    sign_in_applicant(page.context, site.url, world.applicant)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/messages/read/", hold)
+    page.goto(reverse("my_messages", args=[world.my_place.id]))
+    page.get_by_role("button", name="Mark as read").focus()
+
+    held[0].continue_()
+
+    expect(page.get_by_role("button", name="Mark as read")).to_have_count(0)
+    assert page.evaluate("document.activeElement.id") == "live"
 
 
 def test_several_people_are_written_to_and_it_is_stopped(owner: Hands, world: World) -> None:

@@ -222,6 +222,26 @@ def test_the_answer_names_its_file_with_size_state_and_download(person: Applicat
     assert b"".join(browser.get(f"/me/applications/{person.id}/files/{file.id}/")) == PDF
 
 
+def test_the_page_shows_a_file_that_is_an_answer_once(person: Application) -> None:
+    browser = applicant_browser(person.applicant)
+
+    first = browser.get(f"/me/applications/{person.id}/").content.decode()
+    change(person, cv=[own_upload(person)], town="Kiel")
+    later = browser.get(f"/me/applications/{person.id}/").content.decode()
+
+    assert first.count(">cv-1.pdf<") == 1
+    assert "You have not added a file." not in first
+    assert (later.count(">new.pdf<"), later.count(">cv-1.pdf<")) == (1, 1)
+
+
+def test_the_answer_says_what_to_do_about_a_refused_file(person: Application) -> None:
+    Attachment.objects.filter(application=person).update(state=Attachment.State.REFUSED)
+
+    page = applicant_browser(person.applicant).get(f"/me/applications/{person.id}/")
+
+    assert "refused by the malware scan, and removed: add a clean copy" in text_of(page)
+
+
 def test_the_page_updates_itself_when_the_scan_ends(person: Application) -> None:
     browser = applicant_browser(person.applicant)
     Attachment.objects.filter(application=person).update(state=Attachment.State.WAITING)

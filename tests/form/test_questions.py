@@ -98,6 +98,20 @@ def test_a_cell_of_a_table_means_the_same_answer(kind: Kind, text: str, answer: 
     assert question(kind).parse(text) == answer
 
 
+@pytest.mark.parametrize(
+    ("unit", "number", "shown"),
+    [
+        ("years", 1, "1 year"),
+        ("years", 2, "2 years"),
+        ("years", 0, "0 years"),
+        ("km", 1, "1 km"),
+        ("", 1, "1"),
+    ],
+)
+def test_one_of_a_unit_is_called_by_its_singular(unit: str, number: int, shown: str) -> None:
+    assert question(Kind.NUMBER, "much", label="How much?", unit=unit).show(number) == shown
+
+
 def test_answers_are_checked_together_and_every_fault_is_named() -> None:
     wrong = {"years": 99, "shift": "Early", "unknown": 1}
     needed = question(Kind.LINK, "link", required=True)

@@ -18,7 +18,13 @@ from pipeline.attachments.reads import read_attachments
 from pipeline.domain.errors import AnswersNotChangeable, FormChanged, IllegalMove, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.form import later
-from pipeline.form.answers import read_given, replaced_files, show, show_answers
+from pipeline.form.answers import (
+    files_beside,
+    read_given,
+    replaced_files,
+    show,
+    show_answers,
+)
 from pipeline.form.questions import Answers
 from pipeline.form.versions import questions_of
 from pipeline.models import Application, ApplicationRow, Attachment
@@ -35,12 +41,15 @@ def read_context(card: ApplicationCard, job: Job, files: list[Attachment]) -> di
     """Return what the page of an application shows of its answers, in two queries."""
     application = card.seen.application
     rows = read_given(application.id)
+    latest = rows[0].answers if rows else None
     further = later.read_further(application.id)
     asked = next((row for row in further if row.is_open), None)
     questions = [(row, later.question_in(row)) for row in further if row.answered_at]
     return {
         "answered": show(job.id, rows[0], files) if rows else None,
-        "replaced": replaced_files(files, rows[0].answers if rows else None),
+        "replaced": replaced_files(files, latest),
+        "has_files": bool(files),
+        "files": files_beside(files, latest),
         "may_change_answers": _may_change(application, job),
         "asked": asked,
         "is_overdue": bool(asked and asked.is_overdue(card.seen.now)),

@@ -13,7 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameForm
@@ -25,7 +27,7 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
-from pipeline.models import Application, ApplicationRow, Attachment
+from pipeline.models import Application, ApplicationRow
 from pipeline.notifications.messages import CalendarNote
 from pipeline.notifications.rendering import rendered_calendar_entry
 from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
@@ -66,10 +68,10 @@ from pipeline.wording.explanations import describe_target
 from pipeline.wording.waiting import explain_moved_position
 
 LAST_EVENTS = 50
-CONFIRMED = "Seat confirmed."
-WITHDRAWN = "You have withdrawn and left this line."
-TAKEN_OVER = "This is your application now. It keeps its place in line."
-RENAMED = "The company now sees this name."
+CONFIRMED = gettext_lazy("Seat confirmed.")
+WITHDRAWN = gettext_lazy("You have withdrawn and left this line.")
+TAKEN_OVER = gettext_lazy("This is your application now. It keeps its place in line.")
+RENAMED = gettext_lazy("The company now sees this name.")
 
 
 @require_safe
@@ -104,7 +106,8 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             **answers.read_context(card, job, files),
-            **_files_context(request, job, files, may_change=may_change_files),
+            "may_change_files": may_change_files,
+            "files_form": FilesForm(request, job) if may_change_files else None,
             "unread_messages": unread,
             **privacy_context(job),
             **_log_context(job),
@@ -124,17 +127,6 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         ),
         jobs=[job.id],
     )
-
-
-def _files_context(
-    request: HttpRequest, job: Job, files: list[Attachment], *, may_change: bool
-) -> dict[str, Any]:
-    """Return the files of an application, with a form to change them while that is possible."""
-    return {
-        "files": files,
-        "may_change_files": may_change,
-        "files_form": FilesForm(request, job) if may_change else None,
-    }
 
 
 def _log_context(job: Job) -> dict[str, Any]:
@@ -211,7 +203,7 @@ def withdraw_seat(request: HttpRequest, application_id: UUID) -> HttpResponseBas
         )
         return redirect("my_application", application_id)
     if not card.may_withdraw:
-        messages.info(request, "This application has ended, so there is nothing to withdraw.")
+        messages.info(request, _("This application has ended, so there is nothing to withdraw."))
         return redirect("my_application", application_id)
     context = {"card": card, "then": withdrawal_consequence(card)}
     return render(request, "applicant/withdraw.html", context)
@@ -256,17 +248,21 @@ def withdrawal_consequence(card: ApplicationCard) -> str:
     """Say what happens to the applicant's place or seat if they withdraw now."""
     if card.state == "waiting":
         position, waiting = card.seen.position or 1, card.seen.people_waiting
-        place = f"You are number {position:,} of {waiting:,} in line."
+        place = _("You are number %(place)s of %(people)s in line.") % {
+            "place": f"{position:,}",
+            "people": f"{waiting:,}",
+        }
         if position >= waiting:
             return place
-        return f"{place} If you withdraw, everyone behind you moves up."
+        return f"{place} {_('If you withdraw, everyone behind you moves up.')}"
     if card.state == "drawing":
-        return "The order is not drawn yet. If you withdraw, you take no part in the draw."
+        return _("The order is not drawn yet. If you withdraw, you take no part in the draw.")
     if card.state == "late":
-        return "The time to confirm is over, and the seat is no longer yours."
+        return _("The time to confirm is over, and the seat is no longer yours.")
     if card.state == "unverified":
-        return "No seat is held or offered. If you withdraw, the application ends at once."
-    has = "You have a seat." if card.state == "active" else "You have been offered a seat."
+        return _("No seat is held or offered. If you withdraw, the application ends at once.")
+    is_held = card.state == "active"
+    has = _("You have a seat.") if is_held else _("You have been offered a seat.")
     return f"{has} {_seat_consequence(card.job)}"
 
 
@@ -276,23 +272,25 @@ def _seat_consequence(job: Job) -> str:
     After settling, an open job has free seats only if nobody on the waitlist can be offered one.
     """
     if job.status == JobStatus.CLOSED:
-        return "The job is closed. If you withdraw, nobody else is offered the seat."
+        return _("The job is closed. If you withdraw, nobody else is offered the seat.")
     if job.active_count + job.pending_count > job.capacity:
-        return (
+        return _(
             "The job has fewer seats than before. If you withdraw, this one is not offered again."
         )
     if job.status == JobStatus.PAUSED:
-        return "The job is paused. If you withdraw, the seat stays free until the job resumes."
+        return _("The job is paused. If you withdraw, the seat stays free until the job resumes.")
     if job.is_filled:
         return _("All positions are filled. If you withdraw, nobody else is offered the seat.")
     if not job.people_waiting:
-        return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
+        return _(
+            "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
+        )
     if job.seats_free:
-        return (
+        return _(
             "Nobody on the waitlist can take a seat right now. If you withdraw, the seat stays free"
             " until someone can."
         )
-    return (
+    return _(
         "If you withdraw, the seat is offered at once to the first person in line who can take it."
     )
 
@@ -304,7 +302,7 @@ def _seat_consequence(job: Job) -> str:
 @for_applicants
 def download_deadline(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Return the same entry as in the emails about the offer; without an offer, go back."""
-    _, seen = own_application(request, application_id)
+    _person, seen = own_application(request, application_id)
     seq = my_current_offer(application_id)
     found = None if seq is None else _calendar_answer(seen, LinkedOffer(application_id, seq))
     return found or redirect("my_application", application_id)
@@ -326,7 +324,7 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
         return None
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
-        f"Your turn: confirm your seat for “{title}”",
+        _("Your turn: confirm your seat for “%(title)s”") % {"title": title},
         CalendarNote(sequence=count_extensions(seen.application)),
         offer=offer,
         deadline=deadline,
@@ -341,19 +339,24 @@ def _calendar_answer(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse 
 # Page on which an applicant asks the company to look again at how an application ended.
 
 
-ASKED = "Sent. The company will look again, and we will email you its answer."
-NOT_NOW = "You cannot ask the company to look again."
+ASKED = gettext_lazy("Sent. The company will look again, and we will email you its answer.")
+NOT_NOW = gettext_lazy("You cannot ask the company to look again.")
 
 
 class ContestForm(PlainForm):
     """Form for information that the company should have when it looks again."""
 
     text = LinesField(
-        label="What should the company know?",
+        label=gettext_lazy("What should the company know?"),
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 8}),
-        help_text="Say what is wrong, or what the company could not know. Only the company and you"
-        f" can read this. At most {TEXT_LENGTH:,} characters.",
+        help_text=format_lazy(
+            gettext_lazy(
+                "Say what is wrong, or what the company could not know. Only the company and you"
+                " can read this. At most {most} characters."
+            ),
+            most=f"{TEXT_LENGTH:,}",
+        ),
     )
 
 

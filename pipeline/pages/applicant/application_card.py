@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Move, Outcome, Status
@@ -174,7 +175,7 @@ class ApplicationCard:
     def news(self) -> str:
         """Return the state to be spoken when it changes, without the length of the line."""
         if _state(self.standing) is CardState.WAITING and (self.seen.position or 0) > 1:
-            return self.headline.replace(f" of {self.seen.people_waiting:,} in line.", " in line.")
+            return _describe_place(self, with_length=False)
         return self.headline
 
     @property
@@ -277,21 +278,37 @@ def _state(standing: ExplainedStanding) -> CardState:
 
 
 def _waiting_headline(card: ApplicationCard) -> str:
-    position, waiting = card.seen.position, card.seen.people_waiting
-    if has_just_missed(card.application):
-        return f"You missed the deadline. You are now number {position:,} of {waiting:,} in line."
-    if position == 1:
-        return "You are next in line."
-    return f"You are number {position:,} of {waiting:,} in line."
+    if card.seen.position == 1 and not has_just_missed(card.application):
+        return _("You are next in line.")
+    return _describe_place(card)
+
+
+def _describe_place(card: ApplicationCard, *, with_length: bool = True) -> str:
+    """Say at which place in line a person is, and if `with_length`, of how many."""
+    is_missed = has_just_missed(card.application)
+    if with_length:
+        words = (
+            _("You missed the deadline. You are now number %(place)s of %(people)s in line.")
+            if is_missed
+            else _("You are number %(place)s of %(people)s in line.")
+        )
+    else:
+        words = (
+            _("You missed the deadline. You are now number %(place)s in line.")
+            if is_missed
+            else _("You are number %(place)s in line.")
+        )
+    place, people = card.seen.position, card.seen.people_waiting
+    return words % {"place": f"{place:,}", "people": f"{people:,}"}
 
 
 _HEADLINES = {
-    CardState.OFFERED: lambda card: "It is your turn.",
-    CardState.LATE: lambda card: "The time to confirm is over.",
-    CardState.UNVERIFIED: lambda card: "Is this your application?",
-    CardState.DRAWING: lambda card: "You are in the draw.",
+    CardState.OFFERED: lambda card: _("It is your turn."),
+    CardState.LATE: lambda card: _("The time to confirm is over."),
+    CardState.UNVERIFIED: lambda card: _("Is this your application?"),
+    CardState.DRAWING: lambda card: _("You are in the draw."),
     CardState.WAITING: _waiting_headline,
-    CardState.ACTIVE: lambda card: "You have a seat.",
-    CardState.CLOSING: lambda card: "The company has closed this job.",
+    CardState.ACTIVE: lambda card: _("You have a seat."),
+    CardState.CLOSING: lambda card: _("The company has closed this job."),
     CardState.ENDED: lambda card: card.standing.ending.headline,
 }

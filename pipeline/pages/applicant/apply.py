@@ -67,10 +67,10 @@ def submit(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     job, person = public_job(request, job_id), current_applicant(request)
     form = openings.application_form(request, job, request.POST, request.FILES)
     if job.is_test:
-        messages.error(request, "In test mode, add people on the job’s page or with a test key.")
+        messages.error(request, _("In test mode, add people on the job’s page or with a test key."))
         return redirect("opening", job_id)
     if person is None and current_member(request):
-        messages.error(request, "To apply yourself, sign out of the company first.")
+        messages.error(request, _("To apply yourself, sign out of the company first."))
         return redirect("opening", job_id)
     if not form.is_valid():
         if not has_seen_consents(request, job):  # else a box that is new would seem forgotten
@@ -209,7 +209,7 @@ def _submit_signed_in(
     except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
     except AlreadyApplied:
-        messages.info(request, "You have already applied to this job. This is your application.")
+        messages.info(request, _("You have already applied to this job. This is your application."))
         earlier = find_live(person.id, job.id)
         return redirect("my_application", earlier) if earlier else redirect("dashboard")
     except (AlreadyDecided, DrawFull, JobNotOpen) as error:

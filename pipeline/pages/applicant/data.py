@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants import browser
@@ -49,18 +50,20 @@ from pipeline.wording.english import isolated
 security = logging.getLogger("security")
 
 
-BUSY = (
+BUSY = gettext_lazy(
     "One of your lines was too busy to finish this. Nothing has been erased. Try again in a moment."
 )
-DONE = "Your name and address have been erased, and you are signed out."
+DONE = gettext_lazy("Your name and address have been erased, and you are signed out.")
 
 
 class EraseForm(forms.Form):
     """Form with one checkbox, so that nobody erases their data by accident."""
 
     sure = forms.BooleanField(
-        label="I understand that this cannot be undone",
-        error_messages={"required": "Tick this box to confirm. Erasing cannot be undone."},
+        label=gettext_lazy("I understand that this cannot be undone"),
+        error_messages={
+            "required": gettext_lazy("Tick this box to confirm. Erasing cannot be undone.")
+        },
     )
 
 
@@ -166,7 +169,7 @@ MARKS = 6
 @time_limited
 def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show where the application stood in line, from applying until now."""
-    _, seen = own_application(request, application_id)
+    _person, seen = own_application(request, application_id)
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     steps = [] if card.job.awaits_draw else read_position_history(seen.application)
     context = {
@@ -175,7 +178,7 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "most_events": MOST_EVENTS,
         "chart": my_places_chart(steps or [], seen.now),
         "rows": [
-            (step.at, step.position, _describe_step(step) if step.event else "Others moved")
+            (step.at, step.position, _describe_step(step) if step.event else _("Others moved"))
             for step in reversed((steps or [])[-ROWS:])
         ],
         "more_rows": len(steps or []) > ROWS,
@@ -203,16 +206,22 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
     best = min(step.position or 0 for step in placed)
     return Chart(
         ident="places",
-        title="Your place in line over time",
+        title=_("Your place in line over time"),
         description=(
-            f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
-            " you had no place."
+            _("Best place %(best)s, worst %(worst)s, latest %(last)s.")
+            % {"best": f"{best:,}", "worst": f"{worst:,}", "last": f"{last:,}"}
+            + " "
+            + _("The line is at the top when you had no place.")
         ),
-        x_title=_("Time"),
-        y_title=_("Place"),
+        x_title=pgettext("label", "Time"),
+        y_title=pgettext("label", "Place"),
         x=time_ticks(start, end, timezone.get_current_timezone()),
         y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],
-        curves=[stepped_line("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],
+        curves=[
+            stepped_line(
+                "waiting", pgettext("label", "Place"), [*points, (1.0, points[-1][1])], area=False
+            )
+        ],
         marks=[
             ChartTick(
                 (step.at - start).total_seconds() / whole,
@@ -294,7 +303,7 @@ def _issue_receipt(
     request: HttpRequest, application_id: UUID
 ) -> tuple[ApplicationCard, dict[str, Any], str, int]:
     """Return the card, and a new receipt, or else the reason why there is none and its status."""
-    person, _ = own_application(request, application_id)
+    person, _seen = own_application(request, application_id)
     card = _receipt_card(application_id)
     try:
         limits.count_request(request, "verify", f"applicant {person.id}")
@@ -304,7 +313,8 @@ def _issue_receipt(
     except ReceiptNotReady as error:
         return card, {}, str(error), 503
     except LogReadersBusy:
-        return card, {}, "Another receipt of this line is being prepared. Try again soon.", 503
+        busy = _("Another receipt of this line is being prepared. Try again soon.")
+        return card, {}, busy, 503
 
 
 def _receipt_card(application_id: UUID) -> ApplicationCard:
@@ -336,7 +346,10 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
         except TooOften as error:
             busy, status = str(error), 429
         except (VerifierBusy, LogReadersBusy):
-            busy, status = "Other histories are being checked right now. Try again soon.", 503
+            busy, status = (
+                _("Other histories are being checked right now. Try again soon."),
+                503,
+            )
     context = {
         "card": card,
         "form": form,
@@ -352,15 +365,15 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
 def describe_verdict(verdict: Verdict, job: Job) -> str:
     """Describe the result without naming anyone: the differences are for the company."""
     if verdict.chain != "ok" or not verdict.is_sound:
-        return (
+        return _(
             "This line’s history is damaged: someone has edited the database, or it was restored"
-            f" incorrectly. Ask {isolated(job.company.name)} about it."
-        )
+            " incorrectly. Ask %(company)s about it."
+        ) % {"company": isolated(job.company.name)}
     if verdict.known is False:
-        return (
+        return _(
             "The history does not match your receipt. Check what you entered. If it is correct, the"
             " history was rewritten."
         )
     if verdict.known:
-        return "Nothing up to your receipt has been altered."
-    return "The history is complete and correctly chained."
+        return _("Nothing up to your receipt has been altered.")
+    return _("The history is complete and correctly chained.")

@@ -42,13 +42,6 @@ from pipeline.wording.waiting import (
 MINUTE_SECONDS = 60
 
 
-def _name_reason(code: str) -> str:
-    """Return the words for the reason of a removal, or for none."""
-    if code == "NONE":
-        return _("No reason given")
-    return capitalized(str(REASON_WORDS[Reason(code)]))
-
-
 @require_safe
 @vary_on_cookie
 @cache_control(public=True, max_age=MINUTE_SECONDS)
@@ -62,7 +55,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     is_open = job.status == JobStatus.OPEN and not (job.awaits_draw or job.is_filled)
     prospect, least = read_outlook(job.id, job.people_waiting + 1) if is_open else Outlook()
     unknown = NOT_KNOWN if least is None else describe_least_wait(least)
-    removals = [(_name_reason(code), count) for code, count in counts.removals.items()]
+    removals = [(_describe_removal(code), count) for code, count in counts.removals.items()]
     back = [
         (CONTEST_REASON_WORDS[ContestReason(code)], count)
         for code, count in counts.given_back.items()
@@ -90,6 +83,11 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         ],
     }
     return render(request, "applicant/facts.html", context)
+
+
+def _describe_removal(code: str) -> str:
+    """Return the reason of a decision as the beginning of a line."""
+    return _("No reason given") if code == "NONE" else capitalized(str(REASON_WORDS[Reason(code)]))
 
 
 def _aim(job: Job, pace: ReviewPace | None) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from hashlib import blake2b
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 from uuid import UUID
 
 from csp.decorators import csp
@@ -13,6 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -24,7 +26,13 @@ from pipeline.files.stored import FILE_KEPT_DAYS
 from pipeline.mail import dev_mailbox
 from pipeline.mail.links import read_unsubscribe_token
 from pipeline.notifications import previews
-from pipeline.notifications.companies import WORDS, stop_subscription
+from pipeline.notifications.companies import (
+    ALERTS,
+    DIGEST,
+    REMINDERS,
+    REVIEWS,
+    stop_subscription,
+)
 from pipeline.notifications.devices import Owner, is_push_enabled
 from pipeline.pages import page_urls
 from pipeline.pages.access import current_applicant, for_applicants, require_developer
@@ -126,19 +134,47 @@ def remove_my_device(request: HttpRequest, person: Applicant, device_id: UUID) -
 # session and no CSRF token (RFC 8058): anyone who has the link in the email may end these emails.
 
 
+class Ending(NamedTuple):
+    """What the page says of one kind of emails: its button, its question, and that it is done."""
+
+    act: Promise
+    question: Promise
+    done: Promise
+
+
+ENDINGS = {
+    REMINDERS: Ending(
+        _("Stop reminders of deadlines"),
+        _("Stop reminders of deadlines?"),
+        _("We no longer send you reminders of deadlines."),
+    ),
+    DIGEST: Ending(
+        _("Stop the daily digest"),
+        _("Stop the daily digest?"),
+        _("We no longer send you the daily digest."),
+    ),
+    ALERTS: Ending(_("Stop alerts"), _("Stop alerts?"), _("We no longer send you alerts.")),
+    REVIEWS: Ending(
+        _("Stop emails about reviews"),
+        _("Stop emails about reviews?"),
+        _("We no longer send you emails about reviews."),
+    ),
+}
+
+
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show what would end; on POST, end it."""
     found = read_unsubscribe_token(token)
-    if found is None or found[0] not in WORDS:
-        return render(request, "applicant/unsubscribe.html", {"what": ""}, status=404)
+    if found is None or found[0] not in ENDINGS:
+        return render(request, "applicant/unsubscribe.html", {"ending": None}, status=404)
     what, of = found
     is_done = request.method == "POST"
     if is_done:
         stop_subscription(what, of)
-    context = {"what": WORDS[what], "token": token, "is_done": is_done}
+    context = {"ending": ENDINGS[what], "token": token, "is_done": is_done}
     response = render(request, "applicant/unsubscribe.html", context)
     response["Referrer-Policy"] = "strict-origin"  # the address of this page is a secret
     return response

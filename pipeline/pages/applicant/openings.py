@@ -223,12 +223,13 @@ def _visitor_rights(request: HttpRequest, job: Job) -> tuple[bool, bool]:
 def _news_text(job: Job) -> str:
     """Return the words for readers who hear the page rather than see it, when it changes."""
     if job.status in (JobStatus.PAUSED, JobStatus.CLOSED):
-        return f"This job is {job.status.lower()}."
+        is_paused = job.status == JobStatus.PAUSED
+        return _("This job is paused.") if is_paused else _("This job is closed.")
     if job.awaits_draw:
-        return "The order is still to be drawn by lot."
+        return _("The order is still to be drawn by lot.")
     if job.is_filled:
         return _("All positions are filled.")
-    return "A seat is free now." if job.seats_free else "All seats are taken."
+    return _("A seat is free now.") if job.seats_free else _("All seats are taken.")
 
 
 def _outlook_words(job: Job, *, is_verified: bool) -> str:

@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -28,18 +30,19 @@ from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
 from pipeline.services.joining import verify_applications
 from pipeline.web.addresses import client_site
-from pipeline.wording.english import plural
 from pipeline.wording.explanations import explain_quiet_hours, window_in_words
 
 # Prefix of the return target for a person who has just applied to the job that follows.
 JOB = "job "
 LONGEST_TARGET = 1_000  # characters
 
-JUST_SENT = (
+JUST_SENT = gettext_lazy(
     "We have just sent you a code. If it has not arrived in half a minute, request a new one then."
 )
-WRONG = "This code is wrong. Enter the code from the latest email."
-USED_UP = "This code has expired, was already used or had too many attempts. Request a new code."
+WRONG = gettext_lazy("This code is wrong. Enter the code from the latest email.")
+USED_UP = gettext_lazy(
+    "This code has expired, was already used or had too many attempts. Request a new code."
+)
 
 
 @never_cache
@@ -99,8 +102,12 @@ def _finish(request: HttpRequest, person: Applicant, after: str) -> HttpResponse
     browser.sign_in(request, person)
     remember_time_zone(person.id, get_current_timezone_name())
     if verified := verify_applications(person.id):
-        which = plural(verified, "Your application counts", "Your applications count")
-        messages.success(request, f"Your email address is verified. {which} from now on.")
+        counts = ngettext(
+            "Your email address is verified. Your application counts from now on.",
+            "Your email address is verified. Your applications count from now on.",
+            verified,
+        )
+        messages.success(request, counts)
     if after.startswith(JOB):
         created = find_live(person.id, UUID(after.removeprefix(JOB)))
         response = redirect("my_application", created) if created else redirect("dashboard")
@@ -114,7 +121,7 @@ def _finish(request: HttpRequest, person: Applicant, after: str) -> HttpResponse
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the browser's session."""
     browser.sign_out(request)
-    messages.success(request, "You are signed out. Your place in line does not change.")
+    messages.success(request, _("You are signed out. Your place in line does not change."))
     response = redirect("openings")
     browser.forget_address(response)
     return response
@@ -158,7 +165,7 @@ def _resend_code(request: HttpRequest, kept: browser.Proving) -> HttpResponse:
         messages.error(request, str(refused))
         return _too_often(refused, _render_code(request, CodeForm(), kept, status=429))
     codes.send(kept.email, by=Requester(kept.handle, client_site(request)))
-    messages.success(request, "We have sent you a new code. The previous code no longer works.")
+    messages.success(request, _("We have sent you a new code. The previous code no longer works."))
     response = redirect("enter_code")
     browser.remember_address(response, kept.email, handle=kept.handle, after=kept.after)
     return response

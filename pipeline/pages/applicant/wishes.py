@@ -18,8 +18,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from pipeline.domain.errors import IllegalMove, LineError, NotDeferrable, NotPreacceptable
@@ -31,15 +32,15 @@ from pipeline.pages.forms import PlainForm, local_moment
 from pipeline.selectors.jobs import read_job
 from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
 
-NOT_WAITING = "You can only do this while you wait for a seat."
+NOT_WAITING = gettext_lazy("You can only do this while you wait for a seat.")
 USUAL_TIME = time(9, 0)
-NO_TURN = "There is no turn to pass now."
-PASSED = "You passed this turn. You keep your place in line."
+NO_TURN = gettext_lazy("There is no turn to pass now.")
+PASSED = gettext_lazy("You passed this turn. You keep your place in line.")
 # The message when a turn is passed, by the button.
 PASSES = {
     "open": PASSED,
-    "next": "Saved. You will pass your next turn and keep your place.",
-    "keep": "Saved. You will be offered a seat when it is your turn.",
+    "next": gettext_lazy("Saved. You will pass your next turn and keep your place."),
+    "keep": gettext_lazy("Saved. You will be offered a seat when it is your turn."),
 }
 
 
@@ -48,19 +49,21 @@ class WishForm(PlainForm):
 
     day = forms.DateField(
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        error_messages={"invalid": "Enter a date, like 2027-01-31."},
+        error_messages={"invalid": gettext_lazy("Enter a date, like 2027-01-31.")},
     )
     at = forms.TimeField(
-        label="At",
+        # Translators: the label of a time of day.
+        label=pgettext_lazy("label", "At"),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        error_messages={"invalid": "Enter a time, like 09:00."},
+        error_messages={"invalid": gettext_lazy("Enter a time, like 09:00.")},
     )
 
-    def __init__(self, *args: Any, label: str, days: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, label: str | Promise, days: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         day: Any = self.fields["day"]
         day.label = label
-        day.help_text = f"At most {days} days from now."
+        most = ngettext("At most %(days)s day from now.", "At most %(days)s days from now.", days)
+        day.help_text = most % {"days": days}
         day.error_messages["required"] = _("Enter a date.")
 
     def clean(self) -> dict[str, Any]:
@@ -80,33 +83,33 @@ class Wish:
     """Wish of a waiting person: its form, its page, and the message when it is saved."""
 
     template: str
-    label: str
+    label: str | Promise
     days: int
     preset_days: int  # from today to the day that the form proposes
     column: str
     saved: Any  # with the place of the chosen day
-    taken_back: str
+    taken_back: Any
     save: Callable[[UUID, datetime | None, Actor], object]
 
 
 DEFERRAL = Wish(
     template="applicant/defer.html",
-    label="Not before",
+    label=pgettext_lazy("label", "Not before"),
     days=DEFER_WITHIN.days,
     preset_days=1,
     column="not_before",
     saved=gettext_lazy("Not before %(day)s. You keep your place in line."),
-    taken_back="You can be offered a seat at any time again.",
+    taken_back=gettext_lazy("You can be offered a seat at any time again."),
     save=lambda mine, moment, actor: defer(application_id=mine, not_before=moment, actor=actor),
 )
 PREACCEPTANCE = Wish(
     template="applicant/preaccept.html",
-    label="Accept a seat for me until",
+    label=gettext_lazy("Accept a seat for me until"),
     days=ACCEPT_WITHIN.days,
     preset_days=7,
     column="accept_until",
-    saved="Saved. If your turn comes before then, the seat is yours at once.",
-    taken_back="You will be asked to confirm when it is your turn.",
+    saved=gettext_lazy("Saved. If your turn comes before then, the seat is yours at once."),
+    taken_back=gettext_lazy("You will be asked to confirm when it is your turn."),
     save=lambda mine, moment, actor: preaccept(
         application_id=mine, accept_until=moment, actor=actor
     ),

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.html import escape
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Company
@@ -73,7 +73,7 @@ class CareersForm(PlainForm):
         ),
     )
     introduction = LinesField(
-        label=gettext_lazy("Introduction"),
+        label=pgettext_lazy("label", "Introduction"),
         max_length=INTRODUCTION_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 6}),
@@ -137,7 +137,7 @@ class LogoForm(PlainForm):
     """File with a logo."""
 
     logo = forms.FileField(
-        label=gettext_lazy("Logo"),
+        label=pgettext_lazy("label", "Logo"),
         widget=forms.ClearableFileInput(attrs={"accept": "image/png,image/jpeg,image/webp"}),
         help_text=gettext_lazy("PNG, JPEG or WebP, at most 2 MB."),
     )
@@ -147,7 +147,7 @@ class DomainForm(PlainForm):
     """Own domain of a page."""
 
     domain = forms.CharField(
-        label=gettext_lazy("Domain"),
+        label=pgettext_lazy("label", "Domain"),
         max_length=DOMAIN_LENGTH,
         required=False,
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),

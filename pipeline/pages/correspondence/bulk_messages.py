@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from jobs.models import Job
@@ -43,11 +43,11 @@ class BulkMessageForm(PlainForm):
     """Text for everyone in a stage of a job."""
 
     stage = forms.ChoiceField(
-        label=gettext_lazy("To"),
+        label=pgettext_lazy("label", "To"),
         choices=[(each.value, words) for each, words in STAGE_WORDS.items()],
     )
     text = LinesField(
-        label=gettext_lazy("Message"),
+        label=pgettext_lazy("label", "Message"),
         max_length=MESSAGE_LENGTH,
         help_text=FIELDS_HELP,
         widget=forms.Textarea(attrs={"rows": 8, "maxlength": MESSAGE_LENGTH}),

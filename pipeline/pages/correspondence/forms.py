@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from jobs.models import Job
 from pipeline.models import MESSAGE_LENGTH
@@ -19,7 +19,7 @@ class MessageForm(PlainForm):
     """Message with files."""
 
     text = LinesField(
-        label=_("Message"),
+        label=pgettext_lazy("label", "Message"),
         max_length=MESSAGE_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6, "maxlength": MESSAGE_LENGTH}),
     )
@@ -31,5 +31,5 @@ class MessageForm(PlainForm):
         super().__init__(*given, initial={"text": text})
         most: int = settings.ATTACHMENTS_PER_APPLICATION
         self.fields["files"] = AttachmentsField(
-            request, job, label=_("Files"), required=False, most=most
+            request, job, label=pgettext_lazy("label", "Files"), required=False, most=most
         )

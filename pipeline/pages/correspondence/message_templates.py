@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from applicants.forms import NameField
@@ -32,12 +32,12 @@ class TemplateForm(PlainForm):
     """Template of a message."""
 
     name = NameField(
-        label=gettext_lazy("Name"),
+        label=pgettext_lazy("label", "Name"),
         max_length=MESSAGE_TEMPLATE_NAME_LENGTH,
         help_text=gettext_lazy("Only your company sees it."),
     )
     text = LinesField(
-        label=gettext_lazy("Text"),
+        label=pgettext_lazy("label", "Text"),
         max_length=MESSAGE_LENGTH,
         help_text=FIELDS_HELP,
         widget=forms.Textarea(attrs={"rows": 8, "maxlength": MESSAGE_LENGTH}),
