@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from pipeline.domain.amounts import Amount
-from pipeline.wording.english import people
 
 LATELY = timedelta(hours=1)  # after a promotion, in which a line still counts as moving
 
@@ -336,17 +335,17 @@ def _reserved(facts: PromotionFacts) -> PromotionStatus:
 
 def _promoting(facts: PromotionFacts) -> PromotionStatus:
     taken = ngettext(
-        "The seat is taken again (%(held)s), and %(people)s wait.",
-        "Every seat is taken again (%(held)s), and %(people)s wait.",
-        facts.capacity,
+        "Every seat is taken again (%(held)s), and %(number)s person waits.",
+        "Every seat is taken again (%(held)s), and %(number)s people wait.",
+        facts.verified,
     )
-    if facts.verified == 1:
+    if facts.capacity == 1:
         taken = ngettext(
-            "The seat is taken again (%(held)s), and %(people)s waits.",
-            "Every seat is taken again (%(held)s), and %(people)s waits.",
-            facts.capacity,
+            "The seat is taken again (%(held)s), and %(number)s person waits.",
+            "The seat is taken again (%(held)s), and %(number)s people wait.",
+            facts.verified,
         )
-    names = {"held": _held_seats(facts), "people": people(facts.verified)}
+    names = {"held": _held_seats(facts), "number": Amount(facts.verified)}
     return PromotionStatus(
         Cause.MOVING,
         _("The line is moving: someone was promoted within the last hour."),
