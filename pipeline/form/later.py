@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
@@ -97,7 +98,11 @@ def change_answers(*, application_id: UUID, filled: Filled, actor: Actor) -> App
         return application
     number = last.number + 1 if last else 1
     if number > MOST_CHANGES:
-        why = _("You have already changed your answers {limit} times, which is the limit.")
+        why = ngettext(
+            "You have already changed your answers {limit} time, which is the limit.",
+            "You have already changed your answers {limit} times, which is the limit.",
+            MOST_CHANGES,
+        )
         raise AnswersNotChangeable(why=why.format(limit=MOST_CHANGES))
     with transaction.atomic():
         attach_files(job.id, application_id, filled)
@@ -174,10 +179,17 @@ def _refuse_asking(earlier: list[FurtherQuestion], answer_by: datetime, now: dat
     if any(each.is_open for each in earlier):
         why = _("A question to this person is still open. Wait for the answer, or withdraw it.")
     elif len(earlier) >= MOST_FURTHER:
-        why = _("You have asked this person {limit} questions, which is the limit.")
+        why = ngettext(
+            "You have asked this person {limit} question, which is the limit.",
+            "You have asked this person {limit} questions, which is the limit.",
+            MOST_FURTHER,
+        )
         why = why.format(limit=MOST_FURTHER)
     elif not now < answer_by <= now + ANSWER_WITHIN:
-        why = _("Choose a time in the next {days} days.").format(days=ANSWER_WITHIN.days)
+        days = ANSWER_WITHIN.days
+        why = ngettext(
+            "Choose a time in the next {days} day.", "Choose a time in the next {days} days.", days
+        ).format(days=days)
     if why:
         raise QuestionNotAskable(why=why)
 

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from jobs import activity
 from jobs.models import Job, JobPosting, JobStatus
@@ -229,7 +230,11 @@ def write_version(job_id: UUID, questions: Sequence[Question], actor: Actor) -> 
     versions = FormVersion.objects.filter(job_id=job_id).order_by("-number")
     number = (versions.values_list("number", flat=True).first() or 0) + 1
     if number > MOST_VERSIONS:
-        why = _("A job can have %(most)s versions of its form. Create another job like it.")
+        why = ngettext(
+            "A job can have %(most)s version of its form. Create another job like it.",
+            "A job can have %(most)s versions of its form. Create another job like it.",
+            MOST_VERSIONS,
+        )
         raise QuestionRefused({"questions": why % {"most": MOST_VERSIONS}})
     FormVersion.objects.create(
         job_id=job_id,
