@@ -16,7 +16,9 @@ from applicants.texts import checked_name
 
 _ADDRESS_MISSING = _("Enter an email address, like ana@example.org.")
 _CODE = RegexValidator(
-    rf"^[0-9]{{{CODE_DIGITS}}}$", format_lazy(_("A code has {digits} digits."), digits=CODE_DIGITS)
+    rf"^[0-9]{{{CODE_DIGITS}}}$",
+    # Translators: the number of digits is 8.
+    format_lazy(_("A code has {digits} digits."), digits=CODE_DIGITS),
 )
 
 
@@ -86,7 +88,9 @@ class CodeForm(forms.Form):
         max_length=3 * CODE_DIGITS,
         error_messages={
             "required": format_lazy(
-                _("Enter the {digits} digits from the email."), digits=CODE_DIGITS
+                # Translators: the number of digits is 8.
+                _("Enter the {digits} digits from the email."),
+                digits=CODE_DIGITS,
             )
         },
         widget=forms.TextInput(

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from applicants.models import ERASED_NAME
 from jobs.models import Job
@@ -85,7 +86,11 @@ def start(*, bulk_id: UUID, job_id: UUID, stage: Stage, text: str, author_id: UU
     if not ids:
         raise BulkRefused(_("Nobody is in this stage now who has proved their address."))
     if len(ids) > _most():
-        why = _("More than %(most)s people are in this stage. That is the most for one message.")
+        why = ngettext(
+            "More than %(most)s person is in this stage. That is the most for one message.",
+            "More than %(most)s people are in this stage. That is the most for one message.",
+            _most(),
+        )
         raise BulkRefused(why % {"most": f"{_most():,}"})
     BulkMessageItem.objects.bulk_create(
         BulkMessageItem(bulk=bulk, application_id=each) for each in sorted(ids)

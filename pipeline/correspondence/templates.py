@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from applicants.texts import plain_text
 from jobs.models import Company
@@ -62,7 +63,11 @@ def save(
     row = theirs.filter(id=template_id).first() if template_id else None
     row = row or MessageTemplate(company_id=company_id)
     if row._state.adding and theirs.count() >= MOST_TEMPLATES:
-        why = _("Your company has %(most)s templates already. Delete one that you do not use.")
+        why = ngettext(
+            "Your company has %(most)s template already. Delete it if you do not use it.",
+            "Your company has %(most)s templates already. Delete one that you do not use.",
+            MOST_TEMPLATES,
+        )
         raise TemplateRefused(why % {"most": MOST_TEMPLATES})
     row.name, row.text = name, text
     try:

@@ -407,7 +407,11 @@ def _plain_number(given: float | Decimal) -> int | float:
     if not number.is_finite() or abs(number) > LARGEST:
         raise AnswerRefused(_("Enter a number up to a billion."))
     if number != round(number, DECIMALS):
-        why = _("Enter a number with at most {decimals} digits after the point.")
+        why = ngettext(
+            "Enter a number with at most {decimals} digit after the point.",
+            "Enter a number with at most {decimals} digits after the point.",
+            DECIMALS,
+        )
         raise AnswerRefused(why.format(decimals=DECIMALS))
     return int(number) if number == number.to_integral_value() else float(number)
 
@@ -450,13 +454,21 @@ def build_question(given: Mapping[str, Any]) -> Question:
 def check_form(questions: Sequence[Question]) -> None:
     """Check what concerns all questions of a form. Raises QuestionRefused."""
     if len(questions) > MOST_QUESTIONS:
-        why = _("A form can have {limit} questions. Remove one first.")
+        why = ngettext(
+            "A form can have {limit} question. Remove one first.",
+            "A form can have {limit} questions. Remove one first.",
+            MOST_QUESTIONS,
+        )
         raise QuestionRefused({"questions": why.format(limit=MOST_QUESTIONS)})
     keys = [question.key for question in questions]
     if len(set(keys)) < len(keys):
         raise QuestionRefused({"key": _("Another question of the form has this key.")})
     if sum(question.in_summary for question in questions) > MOST_IN_SUMMARY:
-        why = _("The board shows the answers to {limit} questions. Take one off it first.")
+        why = ngettext(
+            "The board shows the answers to {limit} question. Take one off it first.",
+            "The board shows the answers to {limit} questions. Take one off it first.",
+            MOST_IN_SUMMARY,
+        )
         raise QuestionRefused({"in_summary": why.format(limit=MOST_IN_SUMMARY)})
 
 
@@ -525,10 +537,18 @@ class _Description:
             dict.fromkeys(filter(None, (cleaned_name(each) for each in self.given["choices"])))
         )
         if not 2 <= len(found) + bool(self.given.get("other")) <= MOST_CHOICES or not found:
-            why = _("Enter 2 to {limit} options, one on each line.")
+            why = ngettext(
+                "Enter 2 to {limit} option, one on each line.",
+                "Enter 2 to {limit} options, one on each line.",
+                MOST_CHOICES,
+            )
             self.wrong["choices"] = why.format(limit=MOST_CHOICES)
         elif any(len(each) > CHOICE_LENGTH for each in found):
-            why = _("Shorten each option to {length} characters.")
+            why = ngettext(
+                "Shorten each option to {length} character.",
+                "Shorten each option to {length} characters.",
+                CHOICE_LENGTH,
+            )
             self.wrong["choices"] = why.format(length=CHOICE_LENGTH)
         return found
 
@@ -556,7 +576,8 @@ class _Description:
     def _file_count(self) -> int:
         count = self.given.get("file_count") or 1
         if not 1 <= count <= MOST_FILES:
-            self.wrong["file_count"] = _("Enter 1 to {limit} files.").format(limit=MOST_FILES)
+            why = ngettext("Enter 1 to {limit} file.", "Enter 1 to {limit} files.", MOST_FILES)
+            self.wrong["file_count"] = why.format(limit=MOST_FILES)
         return int(count)
 
     def _must(self, kind: Kind, choices: tuple[str, ...]) -> Must | None:

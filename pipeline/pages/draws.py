@@ -67,6 +67,7 @@ class DrawTimeForm(PlainForm):
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         error_messages={"invalid": _("Enter a date, like 2027-01-31.")},
         help_text=format_lazy(
+            # Translators: both numbers are large, as 90 days and 10,000 people.
             _(
                 "At most {days} days ahead. It cannot change once the job is open. Until then"
                 " nobody gets a seat, and at most {people} people can apply."

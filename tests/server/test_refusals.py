@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import json
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from django.utils.functional import lazy
+from django.utils.translation import get_language
 
 from pipeline.api import problems
 from pipeline.api.problem_type import ProblemType
@@ -17,6 +21,7 @@ from pipeline.live import streams
 from pipeline.server import http_protocol, request_body
 from pipeline.server.http_protocol import BoundedProtocol, ConnectionLimits
 from pipeline.server.refusals import refuse
+from pipeline.web.asgi_types import Message
 from pipeline.web.rate_limit import MOST_SUBJECTS, ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
 from tests.server.ambiguous_requests import head
@@ -180,3 +185,27 @@ def test_a_server_stops_though_an_answer_has_broken(log: Log) -> None:
         eventually(lambda: client.is_closed)
 
         client.call(client._server.shutdown)
+
+
+@pytest.mark.parametrize(
+    ("asked", "language"),
+    [("de-AT,de;q=0.9,en;q=0.8", "de"), ("xx", "en"), ("*", "en"), ("", "en")],
+)
+def test_it_speaks_the_language_that_the_client_asks_for(asked: str, language: str) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/v1/jobs",
+        "headers": [(b"accept-language", asked.encode())],
+        "client": ("127.0.0.1", 1),
+    }
+    why = lazy(get_language, str)()
+    asyncio.run(refuse(scope, send, TOO_SLOW, why))
+
+    assert json.loads(sent[1]["body"])["detail"] == language
+    assert get_language() == "en"

@@ -351,6 +351,7 @@ class ContestForm(PlainForm):
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text=format_lazy(
+            # Translators: the number of characters is large, as 2,000.
             gettext_lazy(
                 "Say what is wrong, or what the company could not know. Only the company and you"
                 " can read this. At most {most} characters."

@@ -12,7 +12,6 @@ from itertools import pairwise
 from math import dist
 from typing import Final
 
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import Job, JobStatus
@@ -168,7 +167,8 @@ def _describe_seats(job: Job) -> str:
         words = ngettext("%(seats)s seat free", "%(seats)s seats free", job.seats_free)
         return words % {"seats": f"{job.seats_free:,}"}
     if not job.pending_count:
-        return _("%(people)s in review") % {"people": f"{job.active_count:,}"}
+        words = ngettext("%(seats)s in review", "%(seats)s in review", job.active_count)
+        return words % {"seats": f"{job.active_count:,}"}
     held = job.active_count + job.pending_count
     words = ngettext("%(seats)s seat taken", "%(seats)s seats taken", held)
     return words % {"seats": f"{held:,}"}
