@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from applicants.texts import checked_name
 from jobs import accounts, activity
@@ -86,7 +87,8 @@ def checked_company_name(name: str) -> str:
     except ValidationError as error:
         raise BadName(*error.messages) from None
     if len(name) > NAME_LENGTH:
-        raise BadName(f"A name must have 1 to {NAME_LENGTH} characters.")
+        why = _("A name must have 1 to %(most)s characters.")
+        raise BadName(why % {"most": NAME_LENGTH})
     return name
 
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from pipeline.domain.errors import EmailNotFound
 from pipeline.models import Email, EmailState
@@ -29,8 +31,11 @@ class ShownEmail:
     @classmethod
     def of_email(cls, row: Email) -> ShownEmail:
         """Describe an email."""
-        title = KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else "")
-        return cls(row, title, *STATE_WORDS[row.state], describe_email_problem(row.problem))
+        title = str(KIND_WORDS.get(row.kind, pgettext("noun", "Email")))
+        if row.number:
+            title = _("%(email)s (sent again)") % {"email": title}
+        state, tone = STATE_WORDS[row.state]
+        return cls(row, title, str(state), tone, describe_email_problem(row.problem))
 
     @property
     def id(self) -> UUID:

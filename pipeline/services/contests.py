@@ -7,6 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy
 from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
@@ -47,7 +48,7 @@ from pipeline.selectors.review import contestable_end
 security = logging.getLogger("security")
 
 
-NOT_CONTESTABLE = (
+NOT_CONTESTABLE = gettext_lazy(
     "Only an application that lapsed after missed deadlines, or that the company removed or did not"
     " select, can be looked at again."
 )
@@ -107,8 +108,8 @@ def contest(
 # Answer of a company to someone who asked it to look again.
 
 
-JOB_CLOSED = "The job is closed, so there is no place to give back."
-DRAWN_SINCE = (
+JOB_CLOSED = gettext_lazy("The job is closed, so there is no place to give back.")
+DRAWN_SINCE = gettext_lazy(
     "The order was drawn by lot since, so the former place is gone. Add the person again instead."
 )
 

@@ -14,7 +14,8 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Model
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from uuid_utils.compat import uuid7
 
 from jobs import activity, time_zones
@@ -61,11 +62,12 @@ from pipeline.services.joining import write_reference
 
 security = logging.getLogger("security")
 
-JOB_CHANGED = activity.declare("job.changed", activity.Group.RULES, _("Changed a job: %(what)s"))
+JOB_CHANGED = activity.declare(
+    "job.changed", activity.Group.RULES, gettext_lazy("Changed a job: %(what)s")
+)
 
 
 MOST_SANDBOX_JOBS = 20
-SANDBOX_FULL = f"A sandbox can have {MOST_SANDBOX_JOBS} jobs, closed ones included."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def check_room(company_id: UUID, job_id: UUID | None) -> None:
     """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)
     if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
-        raise SandboxFull(why=SANDBOX_FULL)
+        why = _("A sandbox can have %(most)s jobs, closed ones included.")
+        raise SandboxFull(why=why % {"most": MOST_SANDBOX_JOBS})
 
 
 @transaction.atomic(durable=True)
@@ -122,7 +125,7 @@ def create_job(
     planned = {name: hiring.get(name) for name in (POSITIONS, OPENS_AT, CLOSES_AT)}
     _check_dates(planned[OPENS_AT], planned[CLOSES_AT], draw_at, clock.now)
     if planned[OPENS_AT] and open_now:
-        raise DatesRefused(why="Only a draft opens at a date. Save the job as a draft.")
+        raise DatesRefused(why=_("Only a draft opens at a date. Save the job as a draft."))
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -271,7 +274,7 @@ def update_job(
         raise StaleVersion
     settle_due(job)
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
-        raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
+        raise IllegalJobMove(status=job.status.value, verb=_("change capacity or policy"))
     draw_at = _updated_draw_time(changes, job)  # before anything is written: a refusal commits
     hiring = _updated_hiring(changes.hiring, job, draw_at)
     if changes.reference:
@@ -306,7 +309,7 @@ def _updated_draw_time(changes: JobChanges, job: LockedJob) -> datetime | None:
     if changes.draw_at is None or changes.draw_at == job.draw_at:
         return job.draw_at
     if job.status is not JobStatus.DRAFT or job.draw_at is None:
-        raise IllegalJobMove(status=job.status.value, verb="change the draw")
+        raise IllegalJobMove(status=job.status.value, verb=_("change the draw"))
     draw.check_time(changes.draw_at, job.now)
     return changes.draw_at
 
@@ -326,7 +329,7 @@ def _updated_hiring(
         raise PositionsBelowHired(hired=job.hired_count, positions=positions)
     opens, closes = (after[name] != before[name] for name in (OPENS_AT, CLOSES_AT))
     if (opens and job.status is not JobStatus.DRAFT) or (closes and job.status is JobStatus.CLOSED):
-        verb = "change the opening date" if opens else "change the closing date"
+        verb = _("change the opening date") if opens else _("change the closing date")
         raise IllegalJobMove(status=job.status.value, verb=verb)
     if opens or closes or draw_at != job.draw_at:
         opens_at = after[OPENS_AT] if job.status is JobStatus.DRAFT else None
@@ -343,14 +346,14 @@ def _check_dates(
     """
     latest = now + LONGEST_AHEAD
     if opens_at and not now < opens_at <= latest:
-        raise DatesRefused(why="The opening must be in the future, at most two years ahead.")
+        raise DatesRefused(why=_("The opening must be in the future, at most two years ahead."))
     if closes_at and not now < closes_at <= latest:
-        raise DatesRefused(why="The closing must be in the future, at most two years ahead.")
+        raise DatesRefused(why=_("The closing must be in the future, at most two years ahead."))
     if opens_at and closes_at and closes_at <= opens_at:
-        raise DatesRefused(why="The closing must be later than the opening.")
+        raise DatesRefused(why=_("The closing must be later than the opening."))
     draw.check_time(draw_at, opens_at or now)
     if draw_at and closes_at and closes_at <= draw_at:
-        raise DatesRefused(why="The closing must be later than the draw by lot.")
+        raise DatesRefused(why=_("The closing must be later than the draw by lot."))
 
 
 def _change_positions(job: LockedJob, positions: int | None, *, actor: Actor) -> None:
@@ -450,13 +453,14 @@ class SeatPlan:
         """Check the values of a plan that is made at `now`. Raises PlanRefused."""
         why = ""
         if not self.seats or abs(self.seats) > MAX_CAPACITY:
-            why = f"Plan 1 to {MAX_CAPACITY:,} seats, or a negative number to close."
+            words = _("Plan 1 to %(most)s seats, or a negative number to close.")
+            why = words % {"most": f"{MAX_CAPACITY:,}"}
         elif not now < self.first_at <= now + LONGEST_AHEAD:
-            why = "The first time must be in the future, at most two years ahead."
+            why = _("The first time must be in the future, at most two years ahead.")
         elif not 1 <= self.times <= MOST_TIMES:
-            why = f"Plan 1 to {MOST_TIMES} times."
+            why = _("Plan 1 to %(most)s times.") % {"most": MOST_TIMES}
         elif self.zone not in time_zones.known():
-            why = "There is no such time zone."
+            why = _("There is no such time zone.")
         if why:
             raise PlanRefused(why=why)
 
@@ -480,7 +484,7 @@ def plan_seats(
         if known.id == planned_id:
             return known
     if job.status is JobStatus.CLOSED:
-        raise IllegalJobMove(status=job.status.value, verb="plan seats")
+        raise IllegalJobMove(status=job.status.value, verb=_("plan seats"))
     if len(plans) >= MOST_PLANS:
         raise TooManyPlannedSeats(limit=MOST_PLANS)
     plan.check(job.now)
@@ -494,9 +498,8 @@ def plan_seats(
     )
     totals = accumulate((seats for *_, seats in changes), initial=job.capacity)
     if not all(1 <= total <= MAX_CAPACITY for total in totals):
-        raise PlanRefused(
-            why=f"With all its plans, the job must always have 1 to {MAX_CAPACITY:,} seats."
-        )
+        why = _("With all its plans, the job must always have 1 to %(most)s seats.")
+        raise PlanRefused(why=why % {"most": f"{MAX_CAPACITY:,}"})
     row.save(force_insert=True)
     record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
     job.note_due(row.next_at)
@@ -518,7 +521,7 @@ def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
     """
     job = lock_job(job_id)
     settle_due(job, only_ends=True)
-    deleted, _ = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
+    deleted, _rows = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
     if not deleted:
         raise PlannedSeatsNotFound
     record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)

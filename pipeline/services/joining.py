@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Model
+from django.utils.translation import gettext_lazy
 from uuid_utils.compat import uuid7
 
 from applicants import codes
@@ -372,21 +373,21 @@ _turns = Turns(_apply_all, kind="apply")
 # Application to a job with an address that is not proved yet.
 
 
-SUBJECT = "Your code for “{title}”"
-APPLIED = (
+SUBJECT = gettext_lazy("Your code for “{title}”")
+APPLIED = gettext_lazy(
     "Thank you for applying for “{title}”. Enter the code within 24 hours: where you applied, or"
     " after signing in with this address. You then keep your place in line, and we can offer you a"
     " seat. If you do not, the application ends."
 )
-NOT_YOU = (
+NOT_YOU = gettext_lazy(
     "If it was not you, ignore this email. The application holds no seat, ends within 24 hours and"
     " does not count against you. To end it at once, sign in with this address and withdraw it."
 )
-APPLIED_BEFORE = (
+APPLIED_BEFORE = gettext_lazy(
     "You have already applied for “{title}” with this address. That application keeps its place."
     " Enter the code where you applied to see it."
 )
-DECIDED_BEFORE = (
+DECIDED_BEFORE = gettext_lazy(
     "Someone, probably you, applied for “{title}” with this address. The company has already"
     " decided on an earlier application, so only the company can add you again. Enter the code"
     " where you applied to see that application."
@@ -413,7 +414,7 @@ def apply_unverified(
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_person(email)
-    about, if_not_you = APPLIED, NOT_YOU
+    about, if_not_you = str(APPLIED), str(NOT_YOU)
     how: dict[str, Any] = {
         "name": name,
         "application_id": application_id,
@@ -425,9 +426,9 @@ def apply_unverified(
         actor = Actor(ActorKind.APPLICANT, person.id)
         apply(job_id=job.id, applicant_id=person.id, actor=actor, verified=False, **how)
     except AlreadyApplied:
-        about, if_not_you = APPLIED_BEFORE, IGNORE
+        about, if_not_you = str(APPLIED_BEFORE), str(IGNORE)
     except AlreadyDecided:
-        about, if_not_you = DECIDED_BEFORE, IGNORE
+        about, if_not_you = str(DECIDED_BEFORE), str(IGNORE)
     except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
         apply_unverified(job=job, email=email, requester=requester, **how)
         return

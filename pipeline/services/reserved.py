@@ -64,7 +64,7 @@ def reserve_seats(*, job_id: UUID, reserve: Reserve, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job)
     if job.status is JobStatus.CLOSED:
-        raise IllegalJobMove(status=job.status.value, verb="reserve seats")
+        raise IllegalJobMove(status=job.status.value, verb=_("reserve seats"))
     _check(job, reserve)
     seats = reserve.seats
     wanted = (seats, str(reserve.kind or ""), reserve.until) if seats else (0, "", None)

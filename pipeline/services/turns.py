@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.models import JobStatus
 from jobs.quiet_hours import compute_deadline
@@ -175,13 +176,13 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
         return application
     if not_before:
         if not_before <= job.now:
-            raise NotDeferrable(why="This time has passed. Choose a later one.")
+            raise NotDeferrable(why=_("This time has passed. Choose a later one."))
         if not_before > job.now + DEFER_WITHIN:
-            raise NotDeferrable(why=f"Choose a time in the next {DEFER_WITHIN.days} days.")
+            why = _("Choose a time in the next %(days)s days.")
+            raise NotDeferrable(why=why % {"days": DEFER_WITHIN.days})
         if _count_wishes(application, EventType.DEFERRED) >= MOST_DEFERRALS:
-            raise NotDeferrable(
-                why=f"You have already set a time {MOST_DEFERRALS} times for one application."
-            )
+            why = _("You have already set a time %(most)s times for one application.")
+            raise NotDeferrable(why=why % {"most": MOST_DEFERRALS})
     application.not_before = not_before
     entry = make_move(job, application, Move.DEFER, actor=actor)
     offer_free_seat(job, application, cause_seq=entry.seq)
@@ -207,17 +208,17 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
     """
     job, application = _lock_to_wish(application_id, Move.PREACCEPT)
     if accept_until and accept_until <= job.now:
-        raise NotPreacceptable(why="This time has passed. Choose a later one.")
+        raise NotPreacceptable(why=_("This time has passed. Choose a later one."))
     stands = application.accept_until if (application.accept_until or job.now) > job.now else None
     if stands == accept_until:  # one that has ended is taken back already
         return application
     if accept_until:
         if accept_until > job.now + ACCEPT_WITHIN:
-            raise NotPreacceptable(why=f"Choose a time in the next {ACCEPT_WITHIN.days} days.")
+            why = _("Choose a time in the next %(days)s days.")
+            raise NotPreacceptable(why=why % {"days": ACCEPT_WITHIN.days})
         if _count_wishes(application, EventType.PREACCEPTED) >= MOST_PREACCEPTANCES:
-            raise NotPreacceptable(
-                why=f"You have already done this {MOST_PREACCEPTANCES} times, which is the limit."
-            )
+            why = _("You have already done this %(most)s times, which is the limit.")
+            raise NotPreacceptable(why=why % {"most": MOST_PREACCEPTANCES})
     application.accept_until = accept_until
     make_move(job, application, Move.PREACCEPT, actor=actor)
     write(job, commit=True)
@@ -225,9 +226,6 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
 
 
 # Pass of an open offer: the person keeps the place, and the seat goes to the next in line.
-
-
-NONE_LEFT = "You have passed {used} {turns}, and this job lets people pass {most}."
 
 
 @line_transaction
@@ -261,11 +259,15 @@ def pass_offer(*, application_id: UUID, actor: Actor) -> Application:
 def refuse_pass_beyond_limit(application: Application, most: int) -> None:
     """Refuse a pass if the person has used all that the job allows. Raises NotPassable."""
     if not most:
-        raise NotPassable(why="This job does not let people pass a turn.")
+        raise NotPassable(why=_("This job does not let people pass a turn."))
     used = application.passes_used
     if used >= most:
-        turns = "turn" if used == 1 else "turns"
-        raise NotPassable(why=NONE_LEFT.format(used=used, turns=turns, most=most))
+        why = ngettext(
+            "You have passed %(used)s turn, and this job lets people pass %(most)s.",
+            "You have passed %(used)s turns, and this job lets people pass %(most)s.",
+            used,
+        )
+        raise NotPassable(why=why % {"used": used, "most": most})
 
 
 # Pass of the next turn: a person in line asks to be passed over once, and keeps the place.
@@ -290,7 +292,8 @@ def pass_next(*, application_id: UUID, wanted: bool, actor: Actor) -> Applicatio
     if wanted:
         refuse_pass_beyond_limit(application, job.policy.max_passes)
         if _count_wishes(application, EventType.PASS_ASKED) >= MOST_ASKED:
-            raise NotPassable(why=f"You have already asked {MOST_ASKED} times, which is the limit.")
+            why = _("You have already asked %(most)s times, which is the limit.")
+            raise NotPassable(why=why % {"most": MOST_ASKED})
     application.pass_next = wanted
     make_move(job, application, Move.ASK_PASS, actor=actor)
     write(job, commit=True)
