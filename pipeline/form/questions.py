@@ -195,7 +195,7 @@ class Question:
             case Kind.YES_NO:
                 return _("Yes") if answer else _("No")
             case Kind.NUMBER:
-                return f"{answer:,} {self.unit}".strip()
+                return f"{answer:,} {_unit_of(answer, self.unit)}".strip()
             case Kind.DATE:
                 return _shown_date(answer)
             case Kind.CHOICES:
@@ -572,3 +572,20 @@ class _Description:
         if kind is Kind.YES_NO and not isinstance(answer, bool):
             self.wrong["must_answer"] = _("Choose the answer with which people may apply.")
         return Must(refusal, answer, low, high, needed)
+
+
+# The singular of units that companies write in English, in the plural: "1 year", not "1 years".
+_ONE = {
+    "years": "year",
+    "months": "month",
+    "weeks": "week",
+    "days": "day",
+    "hours": "hour",
+    "minutes": "minute",
+    "people": "person",
+}
+
+
+def _unit_of(number: Any, unit: str) -> str:
+    """Return the unit of a number, as the company wrote it, or its singular if that is known."""
+    return _ONE.get(unit.casefold(), unit) if number == 1 else unit
