@@ -535,7 +535,7 @@ class Invitation(models.Model):
 class ActivityGroup(models.TextChoices):
     """Group of the kinds of acts that a company's owners can look through."""
 
-    SIGN_INS = "SIGN_INS", _("Sign-ins")
+    SIGN_INS = "SIGN_INS", pgettext_lazy("label", "Sign-ins")
     TEAM = "TEAM", pgettext_lazy("label", "Team")
     KEYS = "KEYS", _("Keys and webhooks")
     RULES = "RULES", _("Rules and texts")

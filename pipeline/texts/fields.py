@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from pipeline.wording.english import isolated, joined
 
@@ -77,4 +78,4 @@ def greeted_name(name: str) -> str:
 
 def filled_name(name: str) -> str:
     """Return what stands for {name}: the name as emails greet it, or a word for it."""
-    return name or _("applicant")
+    return name or pgettext("instead of a name", "applicant")

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from pipeline.domain.states import CHOSEN_REASONS, ActorKind, EventType, Outcome, Reason
 from pipeline.models.texts import SENTENCE_LENGTH
@@ -42,11 +43,26 @@ class Part:
     is_line: bool = False
 
 
-SUBJECT = Part("subject", _("Subject"), 150, is_line=True)
-OPENING = Part("opening", _("Opening"), 1_500, _("Comes before what we say."))
-CLOSING = Part("closing", _("Closing"), 1_500, _("Comes after what we say."))
-GREETING = Part("greeting", _("Greeting"), 100, _("Usually: Hello {name},"), is_line=True)
-SIGNATURE = Part("signature", _("Signature"), 500, _("Stands at the end of each email."))
+SUBJECT = Part("subject", pgettext_lazy("part of an email", "Subject"), 150, is_line=True)
+OPENING = Part(
+    "opening", pgettext_lazy("part of an email", "Opening"), 1_500, _("Comes before what we say.")
+)
+CLOSING = Part(
+    "closing", pgettext_lazy("part of an email", "Closing"), 1_500, _("Comes after what we say.")
+)
+GREETING = Part(
+    "greeting",
+    pgettext_lazy("part of an email", "Greeting"),
+    100,
+    _("Usually: Hello {name},"),
+    is_line=True,
+)
+SIGNATURE = Part(
+    "signature",
+    pgettext_lazy("part of an email", "Signature"),
+    500,
+    _("Stands at the end of each email."),
+)
 SENTENCE = Part(
     "sentence",
     _("What the applicant reads"),
@@ -84,7 +100,12 @@ _EMAILS = (
     Kind(EventType.VERIFIED, _("In line"), _("A person has proved their address.")),
     Kind(EventType.PLACED, _("Place drawn"), _("The order of the line was drawn by lot.")),
     Kind(OFFER, _("Seat offered"), _("It is a person’s turn."), fields=_WITH_DEADLINE),
-    Kind(REMINDER, _("Reminder"), _("An offer is still open."), fields=_WITH_DEADLINE),
+    Kind(
+        REMINDER,
+        pgettext_lazy("kind of email", "Reminder"),
+        _("An offer is still open."),
+        fields=_WITH_DEADLINE,
+    ),
     Kind(
         EventType.DEADLINE_EXTENDED,
         _("More time to confirm"),
@@ -99,11 +120,23 @@ _EMAILS = (
     Kind(OVERTAKEN, _("Someone moved ahead"), _("You move another person to the front.")),
     Kind(YES_ENDS, _("Yes in advance ends"), _("A day before it ends.")),
     Kind(EventType.QUESTION_ASKED, _("A further question"), _("You ask a person in review more.")),
-    Kind(Outcome.HIRED, _("Hired"), _("You hire a person.")),
-    Kind(Outcome.REJECTED, _("Rejected"), _("You decide against a person.")),
-    Kind(Outcome.REMOVED, _("Removed"), _("You take a person out of the line.")),
+    Kind(Outcome.HIRED, pgettext_lazy("kind of email", "Hired"), _("You hire a person.")),
+    Kind(
+        Outcome.REJECTED,
+        pgettext_lazy("kind of email", "Rejected"),
+        _("You decide against a person."),
+    ),
+    Kind(
+        Outcome.REMOVED,
+        pgettext_lazy("kind of email", "Removed"),
+        _("You take a person out of the line."),
+    ),
     Kind(Outcome.LAPSED, _("Application ended"), _("Too many deadlines were missed.")),
-    Kind(Outcome.WITHDRAWN, _("Withdrawal"), _("A person with an open offer withdraws.")),
+    Kind(
+        Outcome.WITHDRAWN,
+        pgettext_lazy("kind of email", "Withdrawal"),
+        _("A person with an open offer withdraws."),
+    ),
     Kind(Outcome.JOB_CLOSED, _("Job closed"), _("You close a job.")),
     Kind(EventType.CONTESTED, _("Look again: received"), _("A person asks you to look again.")),
     Kind(EventType.CONTEST_ANSWERED, _("Look again: answer"), _("You have looked again.")),
