@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from jobs.models import Activity, ActivityGroup, ApiKey, User
+from jobs.models import Activity, ActivityGroup, ApiKey, JobRole, Role, User
 
 Group = ActivityGroup
 # The longest text that a note keeps of a name, and the place in a sentence of whom it is about.
@@ -36,6 +36,20 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
+_ROLES: dict[str, str | Promise] = {
+    **dict(Role.choices),
+    **dict(JobRole.choices),
+    "": _("single jobs"),
+}
+# The words of values that are codes, by their place in a sentence.
+WORDS: dict[str, dict[str, str | Promise]] = {
+    "role": _ROLES,
+    "before": _ROLES,
+    "required": {
+        "required": pgettext_lazy("two-step verification", "required"),
+        "optional": pgettext_lazy("two-step verification", "optional"),
+    },
+}
 
 
 def declare(code: str, group: ActivityGroup, sentence: str | Promise) -> Kind:
@@ -76,7 +90,8 @@ def note(
 ) -> None:
     """Note an act of a member or a key, in the caller's transaction; None for the operator.
 
-    `whom`: the account that it is about. `about`: the values of the sentence, cut to LONGEST_WORD.
+    `whom`: the account that it is about. `about`: the values of the sentence, codes or names, cut
+    to LONGEST_WORD.
     """
     assert KINDS[kind.code] is kind  # noqa: S101  a word in the code
     Activity.objects.create(
@@ -86,7 +101,7 @@ def note(
         job_id=job_id,
         application_id=application_id,
         subject_id=whom,
-        about={name: str(text)[:LONGEST_WORD] for name, text in (about or {}).items()},
+        about={name: str(value)[:LONGEST_WORD] for name, value in (about or {}).items()},
     )
 
 
@@ -122,7 +137,7 @@ def tell(rows: Collection[Activity]) -> list[Told]:
     """Return acts with sentences and names, in two queries."""
     ids = {each for row in rows for each in (row.actor_id, row.subject_id) if each}
     names = _read_names(ids)
-    gone = _t("a former member")
+    gone = gettext("a former member")
     return [
         Told(
             row,
@@ -138,12 +153,19 @@ def _read_names(ids: Collection[UUID]) -> Mapping[UUID, str]:
         return {}
     people = {each.id: each.shown_name for each in User.objects.filter(id__in=ids)}
     keys = ApiKey.objects.filter(id__in=ids).values_list("id", "name")
-    return people | {id_: _t("the API key “%(name)s”") % {"name": name} for id_, name in keys}
+    return people | {id_: gettext("the API key “%(name)s”") % {"name": name} for id_, name in keys}
 
 
 def _sentence(row: Activity, whom: str) -> str:
     kind = KINDS.get(row.kind)  # None: of a later release
     if kind is None:
         return row.kind
+    about = {name: _word(name, value) for name, value in row.about.items()}
     # A note of an earlier release may lack a value.
-    return str(kind.sentence) % defaultdict(str, row.about | {SUBJECT: whom})
+    return str(kind.sentence) % defaultdict(str, about | {SUBJECT: whom})
+
+
+def _word(name: str, value: str) -> str:
+    """Return the value of a note in words, if it is a code; an earlier release noted words."""
+    words = WORDS.get(name, {})
+    return str(words.get(value, value))

@@ -14,6 +14,8 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from applicants.addresses import checked_address
 from jobs.errors import RequestDecided
@@ -24,8 +26,8 @@ from tasks.readonly_admin import ReadonlyAdmin, ReadonlyAdminPaginator
 
 # Use the staff sign-in, which also asks for a second step.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way
-admin.site.site_header = admin.site.site_title = "Next in Line: back office"
-admin.site.index_title = "All tables"
+admin.site.site_header = admin.site.site_title = gettext_lazy("Next in Line: back office")
+admin.site.index_title = gettext_lazy("All tables")
 admin.site.unregister(Group)
 admin.site.unregister(Authenticator)
 admin.site.unregister(EmailAddress)
@@ -42,7 +44,7 @@ class NewUserAdminForm(AdminUserCreationForm):
         """Return the address in its normal spelling. Refuse one that has an account."""
         email = checked_address(self.cleaned_data["email"])
         if User.objects.filter(email=email).exists():
-            raise ValidationError("Another account has this address.")
+            raise ValidationError(_("Another account has this address."))
         return email
 
 
@@ -58,13 +60,13 @@ class StaffAccountAdmin(UserAdmin):
     list_display = ("email", "name", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ()
     search_fields = ("email",)
-    search_help_text = "The beginning of an address, or an id"
+    search_help_text = gettext_lazy("The beginning of an address, or an id")
     readonly_fields = ("id", "email", "last_login", "date_joined")
     filter_horizontal = ("user_permissions",)
     fieldsets = (
         (None, {"fields": ("id", "email", "password")}),
-        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
-        ("Times", {"fields": ("last_login", "date_joined")}),
+        (pgettext_lazy("label", "Rights"), {"fields": ("is_active", "is_staff", "is_superuser")}),
+        (pgettext_lazy("label", "Times"), {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
@@ -95,7 +97,7 @@ class CompanyAdmin(ReadonlyAdmin):
     list_display = ("name", "id", "created_at")
     ordering = ("-id",)
     readonly_fields = ("id", "created_at")
-    search_help_text = "An id"
+    search_help_text = gettext_lazy("An id")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow changes by Django's permissions."""
@@ -109,19 +111,19 @@ class CompanyRequestAdmin(ReadonlyAdmin):
     list_display = ("company_name", "email", "asked_at", "is_approved", "decided_at")
     ordering = ("-id",)
     beginnings = ("email",)
-    search_help_text = "The beginning of an address, or an id"
+    search_help_text = gettext_lazy("The beginning of an address, or an id")
     actions = ("approve", "refuse")
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         """Allow decisions by Django's permissions."""
         return request.user.has_perm("jobs.change_companyrequest")
 
-    @admin.action(description="Approve: create the company", permissions=["decide"])
+    @admin.action(description=gettext_lazy("Approve: create the company"), permissions=["decide"])
     def approve(self, request: HttpRequest, asked: QuerySet[CompanyRequest]) -> None:
         """Approve the ticked requests."""
         self._decide(request, asked, approve=True)
 
-    @admin.action(description="Refuse", permissions=["decide"])
+    @admin.action(description=pgettext_lazy("act", "Refuse"), permissions=["decide"])
     def refuse(self, request: HttpRequest, asked: QuerySet[CompanyRequest]) -> None:
         """Refuse the ticked requests."""
         self._decide(request, asked, approve=False)
@@ -129,15 +131,19 @@ class CompanyRequestAdmin(ReadonlyAdmin):
     def _decide(
         self, request: HttpRequest, asked: QuerySet[CompanyRequest], *, approve: bool
     ) -> None:
-        done = "approved" if approve else "refused"
+        done = (
+            _("%(request)s is approved. %(address)s is told by email.")
+            if approve
+            else _("%(request)s is refused. %(address)s is told by email.")
+        )
         for each in asked:
             try:
                 decide_request(request_id=each.id, approve=approve)
             except RequestDecided:
-                said = f"{each} was decided otherwise before. Nothing was changed."
-                self.message_user(request, said, messages.ERROR)
+                said = _("%(request)s was decided otherwise before. Nothing was changed.")
+                self.message_user(request, said % {"request": each}, messages.ERROR)
             else:
-                said = f"{each} is {done}. {each.email} is told by email."
+                said = done % {"request": each, "address": each.email}
                 self.message_user(request, said, messages.SUCCESS)
 
 
@@ -151,7 +157,9 @@ class MembershipAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     ids = ("company_id", "user_id")
     beginnings = ("user__email",)
-    search_help_text = "The beginning of an address, or the id of a company or an account"
+    search_help_text = gettext_lazy(
+        "The beginning of an address, or the id of a company or an account"
+    )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow additions by Django's permissions."""
@@ -167,7 +175,7 @@ class ApiKeyAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     fields = ("id", "company", "name", "hint", "scopes", "created_at", "last_used_at", "revoked_at")
     ids = ("id", "company_id")
-    search_help_text = "The id of a key or a company"
+    search_help_text = gettext_lazy("The id of a key or a company")
 
 
 @admin.register(Job)
@@ -179,8 +187,8 @@ class JobAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     readonly_fields = ("head",)
     ids = ("id", "company_id")
-    search_help_text = "The id of a job or a company"
-    head = readonly_admin.hex_column("chain_head", "Head of the log")
+    search_help_text = gettext_lazy("The id of a job or a company")
+    head = readonly_admin.hex_column("chain_head", gettext_lazy("Head of the log"))
 
     def title(self, job: Job) -> str:
         """Return the job's title."""
@@ -196,7 +204,7 @@ class EmailAddressAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     ids = ("user_id",)
     beginnings = ("user__email",)
-    search_help_text = "The beginning of an address, or the id of an account"
+    search_help_text = gettext_lazy("The beginning of an address, or the id of an account")
 
 
 @admin.register(Authenticator)
@@ -209,7 +217,7 @@ class StaffAuthenticatorAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     ids = ("user_id",)
     beginnings = ("user__email",)
-    search_help_text = "The beginning of an address, or the id of an account"
+    search_help_text = gettext_lazy("The beginning of an address, or the id of an account")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow deletion by Django's permissions, for people without app, passkey and codes."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 
 class CompanyNotFound(Exception):
     """There is no company with that id."""
 
     def __str__(self) -> str:
-        return "There is no such company."
+        return _("There is no such company.")
 
 
 class RequestDecided(Exception):

@@ -70,7 +70,7 @@ def create(
         company_id=company_id,
         by=by,
         job_id=job_id,
-        about={"role": row.role_label},
+        about={"role": row.role or row.job_role},
     )
     return row, secret
 
@@ -130,7 +130,7 @@ def accept(*, secret: str, user_id: UUID) -> Membership:
         company_id=row.company_id,
         by=user_id,
         job_id=row.job_id,
-        about={"role": row.role_label},
+        about={"role": row.role or row.job_role},
     )
     return member
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
 from jobs import activity
@@ -80,7 +81,8 @@ def create(
     BadLifetime, and IntegrityError if the id exists.
     """
     if expires_in_days is not None and not 1 <= expires_in_days <= MOST_KEY_DAYS:
-        raise BadLifetime(f"A key can be valid for 1 to {MOST_KEY_DAYS:,} days.")
+        why = _("A key can be valid for 1 to %(most)s days.")
+        raise BadLifetime(why % {"most": f"{MOST_KEY_DAYS:,}"})
     company = Company.objects.filter(id=company_id).first()
     if company is None:
         raise CompanyNotFound

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
@@ -165,16 +166,16 @@ class CompanyRequest(models.Model):
 class Role(models.TextChoices):
     """Role of a member; each includes the one before it."""
 
-    VIEWER = "VIEWER"
-    RECRUITER = "RECRUITER"
-    OWNER = "OWNER"
+    VIEWER = "VIEWER", pgettext_lazy("role", "Viewer")
+    RECRUITER = "RECRUITER", pgettext_lazy("role", "Recruiter")
+    OWNER = "OWNER", pgettext_lazy("role", "Owner")
 
 
 class JobRole(models.TextChoices):
     """Role of a member on single jobs; each includes the one before it."""
 
-    INTERVIEWER = "INTERVIEWER", _("Interviewer")
-    HIRING_MANAGER = "HIRING_MANAGER", _("Hiring manager")
+    INTERVIEWER = "INTERVIEWER", pgettext_lazy("role", "Interviewer")
+    HIRING_MANAGER = "HIRING_MANAGER", pgettext_lazy("role", "Hiring manager")
 
 
 class Telling(models.TextChoices):
@@ -534,12 +535,12 @@ class Invitation(models.Model):
 class ActivityGroup(models.TextChoices):
     """Group of the kinds of acts that a company's owners can look through."""
 
-    SIGN_INS = "SIGN_INS", _("Sign-ins")
-    TEAM = "TEAM", _("Team")
+    SIGN_INS = "SIGN_INS", pgettext_lazy("label", "Sign-ins")
+    TEAM = "TEAM", pgettext_lazy("label", "Team")
     KEYS = "KEYS", _("Keys and webhooks")
     RULES = "RULES", _("Rules and texts")
     FILES = "FILES", _("Exports and files")
-    MESSAGES = "MESSAGES", _("Messages")
+    MESSAGES = "MESSAGES", pgettext_lazy("label", "Messages")
 
 
 class Activity(models.Model):

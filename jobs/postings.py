@@ -12,7 +12,7 @@ from django.conf.locale import LANG_INFO
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 DEPARTMENT_LENGTH = 100
 LANGUAGE_LENGTH = 10
@@ -22,22 +22,22 @@ PAY_DIGITS, PAY_PLACES = 11, 2
 class EmploymentType(models.TextChoices):
     """Kind of employment, in the words of Google and schema.org."""
 
-    FULL_TIME = "FULL_TIME", gettext_lazy("Full-time")
-    PART_TIME = "PART_TIME", gettext_lazy("Part-time")
-    CONTRACTOR = "CONTRACTOR", gettext_lazy("Contract")
-    TEMPORARY = "TEMPORARY", gettext_lazy("Temporary")
-    INTERN = "INTERN", gettext_lazy("Internship")
-    VOLUNTEER = "VOLUNTEER", gettext_lazy("Volunteer")
-    PER_DIEM = "PER_DIEM", gettext_lazy("By the day")
-    OTHER = "OTHER", gettext_lazy("Other")
+    FULL_TIME = "FULL_TIME", pgettext_lazy("employment", "Full-time")
+    PART_TIME = "PART_TIME", pgettext_lazy("employment", "Part-time")
+    CONTRACTOR = "CONTRACTOR", pgettext_lazy("employment", "Contract")
+    TEMPORARY = "TEMPORARY", pgettext_lazy("employment", "Temporary")
+    INTERN = "INTERN", pgettext_lazy("employment", "Internship")
+    VOLUNTEER = "VOLUNTEER", pgettext_lazy("employment", "Volunteer")
+    PER_DIEM = "PER_DIEM", pgettext_lazy("employment", "By the day")
+    OTHER = "OTHER", pgettext_lazy("employment", "Other")
 
 
 class Workplace(models.TextChoices):
     """Place of the work: the company's, at home, or both."""
 
-    ON_SITE = "ON_SITE", gettext_lazy("On site")
-    HYBRID = "HYBRID", gettext_lazy("Partly remote")
-    REMOTE = "REMOTE", gettext_lazy("Remote")
+    ON_SITE = "ON_SITE", pgettext_lazy("workplace", "On site")
+    HYBRID = "HYBRID", pgettext_lazy("workplace", "Partly remote")
+    REMOTE = "REMOTE", pgettext_lazy("workplace", "Remote")
 
 
 class PayPeriod(models.TextChoices):

@@ -15,6 +15,8 @@ from itertools import takewhile
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 # The least time in which the time to confirm runs on each day outside the weekend.
 LEAST_RUNNING_HOURS = 4
 _DAY_MINUTES = 1_440
@@ -146,11 +148,12 @@ def quiet_hours_refusal(begins: str | None, ends: str | None) -> str:
     if begins is None and ends is None:
         return ""
     if begins is None or ends is None:
-        return "Give both the beginning and the end of the quiet hours, or neither."
+        return _("Give both the beginning and the end of the quiet hours, or neither.")
     try:
         running = usable_minutes(minutes_since_midnight(begins), minutes_since_midnight(ends))
     except ValueError:
-        return "Give times of the day like 22:00."
+        return _("Give times of the day like 22:00.")
     if running < LEAST_RUNNING_HOURS * 60:
-        return f"Leave at least {LEAST_RUNNING_HOURS} hours of each day outside the quiet hours."
+        why = _("Leave at least %(hours)s hours of each day outside the quiet hours.")
+        return why % {"hours": LEAST_RUNNING_HOURS}
     return ""

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from jobs.errors import BadRetention
 from jobs.models import KEEP_DAYS, Company, Job, Retention
 
@@ -38,7 +40,8 @@ def set_company_period(*, company_id: UUID, keep_days: int | None, by: UUID | No
     Raises BadRetention.
     """
     if keep_days is not None and not KEEP_DAYS[0] <= keep_days <= KEEP_DAYS[1]:
-        raise BadRetention(f"Enter a number of days from {KEEP_DAYS[0]} to {KEEP_DAYS[1]:,}.")
+        why = _("Enter a number of days from %(least)s to %(most)s.")
+        raise BadRetention(why % {"least": KEEP_DAYS[0], "most": f"{KEEP_DAYS[1]:,}"})
     Company.objects.filter(id=company_id).update(keep_days=keep_days)
     told = {"company": str(company_id), "by": str(by), "keep_days": keep_days}
     security.info("retention.changed", extra=told)

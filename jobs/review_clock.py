@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from jobs.quiet_hours import compute_deadline, counted_time, minutes_since_midnight
 from tasks import time_zones
 
@@ -40,15 +42,15 @@ class WorkingHours:
     def checked(cls, days: frozenset[int], begins: str, ends: str, zone: str) -> WorkingHours:
         """Return the hours from times of the day like 09:00. Raises BadWorkingHours."""
         if not days or not days <= set(WEEKDAYS):
-            raise BadWorkingHours("Choose at least one day.")
+            raise BadWorkingHours(_("Choose at least one day."))
         try:
             hours = cls(days, minutes_since_midnight(begins), minutes_since_midnight(ends), zone)
         except ValueError:
-            raise BadWorkingHours("Give times of the day like 09:00.") from None
+            raise BadWorkingHours(_("Give times of the day like 09:00.")) from None
         if hours.ends - hours.begins < LEAST_MINUTES:
-            raise BadWorkingHours("End at least an hour after the beginning, on the same day.")
+            raise BadWorkingHours(_("End at least an hour after the beginning, on the same day."))
         if not time_zones.is_known(zone):
-            raise BadWorkingHours("Choose a time zone.")
+            raise BadWorkingHours(_("Choose a time zone."))
         return hours
 
     @classmethod

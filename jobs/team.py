@@ -12,7 +12,6 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
-from django.utils.translation import gettext as _
 
 from jobs import accounts, activity
 from jobs.accounts import SECOND_STEPS
@@ -153,7 +152,7 @@ def add_member(*, company_id: UUID, email: str, role: Role, by: UUID | None = No
     if not is_new:
         raise AlreadyMember
     security.info("member.added", extra=_log_ids(membership) | {"role": str(role)})
-    note_member(activity.MEMBER_ADDED, membership, by=by, about={"role": role.label})
+    note_member(activity.MEMBER_ADDED, membership, by=by, about={"role": role})
     return membership
 
 
@@ -167,8 +166,7 @@ def change_role(
     member.save(update_fields=["role"])
     roles = {"role": str(role or ""), "before": str(before)}
     security.info("role.changed", extra=_log_ids(member) | roles)
-    words = {"before": role_label(before), "role": role_label(role)}
-    note_member(activity.ROLE_CHANGED, member, by=by, about=words)
+    note_member(activity.ROLE_CHANGED, member, by=by, about=roles)
     return member
 
 
@@ -200,7 +198,7 @@ def give_job_role(
     if is_new:
         security.info("member.added", extra=_log_ids(member) | {"role": ""})
     put_on_job(member, job_id, role)
-    note_member(activity.JOB_ROLE_GIVEN, member, by=by, job_id=job_id, about={"role": role.label})
+    note_member(activity.JOB_ROLE_GIVEN, member, by=by, job_id=job_id, about={"role": role})
     return member, is_new
 
 
@@ -251,11 +249,6 @@ def set_member_emails(
 def set_away(*, membership_id: int, until: date | None) -> None:
     """Set the last day on which no rota assigns a member anything; None if they are there."""
     Membership.objects.filter(id=membership_id).update(away_until=until)
-
-
-def role_label(role: str | None) -> str:
-    """Return the name of a role for the whole company, or of having none."""
-    return str(Role(role).label if role else _("single jobs"))
 
 
 def note_member(

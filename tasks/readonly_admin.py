@@ -83,7 +83,7 @@ def parse_id(text: str) -> UUID | None:
         return None
 
 
-def hex_column(name: str, label: str) -> Any:
+def hex_column(name: str, label: Any) -> Any:
     """Return a column that shows bytes as hexadecimal digits."""
 
     @admin.display(description=label)

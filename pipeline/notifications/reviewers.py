@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import transaction
@@ -199,7 +200,8 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
     clock = job.review_clock
     is_begun = number == 1 and applications[0].status == Status.ACTIVE
     if clock and is_begun and news in (News.SEAT, News.ASSIGNED):
-        due = format_time(clock.due_at(applications[0].status_since))
+        zone = ZoneInfo(clock.hours.zone if clock.hours else job.quiet_time_zone)
+        due = format_time(clock.due_at(applications[0].status_since), zone)
         aim = _("Your company aims to decide by {time}.")
         paragraphs.append(Paragraph(aim.format(time=due)))
     why = _(

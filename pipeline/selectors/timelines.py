@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.contests import OF_CONTESTS
@@ -117,7 +118,8 @@ def read_actors(ids: Collection[UUID]) -> dict[UUID, str]:
         return {}
     people = {each.id: each.shown_name for each in User.objects.filter(id__in=ids)}
     keys = ApiKey.objects.filter(id__in=ids).values_list("id", "name")
-    return people | {key_id: f"the API key “{isolated(name)}”" for key_id, name in keys}
+    words = _("the API key “%(name)s”")
+    return people | {key_id: words % {"name": isolated(name)} for key_id, name in keys}
 
 
 def _closing_tree_root(job_id: UUID) -> Event | None:

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Lower
+from django.utils.translation import gettext as _
 
 from jobs.models import Company, Job
 from jobs.postings import FACTS
@@ -31,8 +32,8 @@ def keep_template(*, job: Job, name: str) -> JobTemplate:
     """Keep a job's posting, form, seats and rules under a name. Raises TemplateRefused."""
     templates = _lock_templates(job.company_id)
     if templates >= MOST_TEMPLATES:
-        why = f"Your company has {MOST_TEMPLATES} templates. Delete one that is not needed."
-        raise TemplateRefused(why)
+        why = _("Your company has %(most)s templates. Delete one that is not needed.")
+        raise TemplateRefused(why % {"most": MOST_TEMPLATES})
     row = JobTemplate(
         company_id=job.company_id,
         name=_require_free_template_name(job.company_id, name),
@@ -79,7 +80,6 @@ def _require_free_template_name(
     ours = JobTemplate.objects.filter(company_id=company_id)
     ours = ours.exclude(id=apart_from) if apart_from else ours
     if ours.alias(lower=Lower("name")).filter(lower=Lower(Value(name))).exists():
-        raise TemplateRefused(
-            f"Your company already has a template “{isolated(name)}”. Enter another name."
-        )
+        why = _("Your company already has a template “%(name)s”. Enter another name.")
+        raise TemplateRefused(why % {"name": isolated(name)})
     return name

@@ -63,7 +63,9 @@ from pipeline.services.joining import write_reference
 
 security = logging.getLogger("security")
 
-JOB_CHANGED = activity.declare("job.changed", activity.Group.RULES, _("Changed a job: %(what)s"))
+JOB_CHANGED = activity.declare(
+    "job.changed", activity.Group.RULES, _("Changed a job: %(what)s")
+)
 
 
 MOST_SANDBOX_JOBS = 20
@@ -525,7 +527,7 @@ def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
     """
     job = lock_job(job_id)
     settle_due(job, only_ends=True)
-    deleted, _ = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
+    deleted, _rows = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
     if not deleted:
         raise PlannedSeatsNotFound
     record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)

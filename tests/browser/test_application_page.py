@@ -137,3 +137,52 @@ def test_what_is_typed_and_the_file_survive_a_live_update(
     expect(page.get_by_role("group", name="Craft").get_by_label("3")).to_be_checked()
     expect(page.get_by_label("Reason")).to_have_value("NOT_A_MATCH")
     expect(page.locator(".attachment-pages canvas")).to_have_count(2)
+
+
+def test_a_phone_shows_no_keys_and_the_decision_covers_the_bar_that_leads_to_it(
+    browser_page: OpenPage, site: Site, world: World, held: list[Application]
+) -> None:
+    page = browser_page("phone", has_touch=True, is_mobile=True)
+    sign_in_staff(page.context, site.url, world.owner)
+    page.goto(f"/company/applications/{held[0].id}/")
+    over_the_bar = """() => {
+        const bar = document.querySelector(".review-bar").getBoundingClientRect();
+        const over = document.elementFromPoint(bar.x + bar.width / 2, bar.y + bar.height / 2);
+        return over?.closest(".review-bar, .decide")?.classList.contains("decide");
+    }"""
+
+    expect(page.locator(".key-hint:visible")).to_have_count(0)
+    bar = page.get_by_role("link", name="Decide…")
+    expect(bar).to_be_in_viewport()
+    assert page.evaluate(over_the_bar) is False
+    bar.click()
+    expect(page.locator("#decide-title")).to_be_in_viewport()
+    assert page.evaluate(over_the_bar) is True
+
+
+def test_the_button_that_goes_on_with_the_next_person_has_one_line(
+    owner: Hands, held: list[Application]
+) -> None:
+    owner.page.set_viewport_size({"width": 1280, "height": 800})
+    owner.page.goto(f"/company/applications/{held[0].id}/")
+    button = owner.page.get_by_role("button", name="Reject and next")
+
+    lines = button.evaluate(
+        "(button) => { const words = document.createRange(); words.selectNodeContents(button);"
+        " return new Set([...words.getClientRects()].map((line) => line.top)).size; }"
+    )
+
+    assert lines == 1
+
+
+def test_saved_scores_are_confirmed_where_the_page_opens(
+    owner: Hands, held: list[Application]
+) -> None:
+    page = owner.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"/company/applications/{held[0].id}/")
+
+    page.get_by_role("group", name="Craft").get_by_label("3").check()
+    page.get_by_role("button", name="Save my scores").click()
+
+    expect(page.get_by_text("Your scores are saved.")).to_be_in_viewport()

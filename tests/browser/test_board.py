@@ -174,3 +174,35 @@ def test_a_review_follows_from_the_board(page: Page, site: Site, company: Compan
     page.get_by_role("link", name="Review next").click()
 
     expect(page).to_have_url(re.compile(f"{people[0].id}/$"))
+
+
+def test_the_tabs_stay_in_place_between_the_pages_of_a_job(
+    page: Page, site: Site, company: Company
+) -> None:
+    people = line_of(company, seats=1, waiting=1)
+    open_board(page, site, company, people[0].job_id)
+    board = f"/company/jobs/{people[0].job_id}/"
+
+    places = []
+    for path in ("", "applications/", "timeline/", "settings/"):
+        page.goto(f"{board}{path}")
+        box = page.locator("nav.tabs").first.bounding_box()
+        places.append(box and box["y"])
+
+    assert len(set(places)) == 1, places
+
+
+def test_the_face_of_who_is_offered_a_seat_is_level_with_the_others(
+    page: Page, site: Site, company: Company
+) -> None:
+    people = line_of(company, seats=3, waiting=1)
+    open_board(page, site, company, people[0].job_id)
+
+    tops = page.evaluate(
+        "[...document.querySelectorAll('#seats .slot .avatar')]"
+        ".map((face) => face.getBoundingClientRect().top)"
+    )
+
+    expect(page.locator("#seats .slot.offered")).to_have_count(1)
+    assert len(tops) == 3
+    assert len(set(tops)) == 1, tops

@@ -191,3 +191,8 @@ def test_a_key_is_made_from_the_label_once() -> None:
     assert suggest_key("Town", ["town", "town_2"]) == "town_3"
     assert suggest_key("年", []) == "q"
     assert suggest_key("2nd job", []) == "q_2nd_job"
+
+
+@pytest.mark.parametrize(("number", "shown"), [(1, "1 year"), (2, "2 years"), (0, "0 years")])
+def test_one_has_the_singular_of_its_unit(number: int, shown: str) -> None:
+    assert question(Kind.NUMBER, unit="years").show(number) == shown

@@ -10,7 +10,7 @@ import pytest
 from django.core import mail
 from django.db.models import F
 
-from jobs.models import Company, JobPosting, Membership, Role, Telling, User
+from jobs.models import Company, Job, JobPosting, Membership, Role, Telling, User
 from jobs.team import set_member_emails
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import read_unsubscribe_token
@@ -333,3 +333,21 @@ def test_time_in_which_the_company_does_not_work_brings_no_reminder(
     set_target(job, 6 * 86_400)  # six Mondays
 
     assert follow_targets() == {"emails": 0}
+
+
+@pytest.mark.parametrize(
+    ("hours", "zone"), [(None, "Kyiv"), ({"days": [0], "begins": 540, "ends": 1020}, "Lisbon")]
+)
+def test_the_time_to_decide_by_is_in_the_zone_of_the_working_hours_or_the_job(
+    company: Company, job: UUID, hours: dict[str, Any] | None, zone: str
+) -> None:
+    Job.objects.filter(id=job).update(quiet_time_zone="Europe/Kyiv")
+    JobPosting.objects.filter(job_id=job).update(review_target_seconds=HOUR)
+    if hours:
+        company.working_hours = hours | {"zone": "Europe/Lisbon"}
+        company.save()
+
+    factories.application(job)
+    sent()
+
+    assert f"({zone})" in str(mail.outbox[0].body)

@@ -207,7 +207,7 @@ def find_columns(
     """
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled:
-        raise ImportFileRefused(what=f"{_('The file is empty.')} {HOW}")
+        raise ImportFileRefused(what=" ".join((_("The file is empty."), str(HOW))))
     first, delimiters = 0, _DELIMITERS
     if separator := _SEPARATOR_LINE.fullmatch(lines[filled[0]]):
         first, delimiters = filled[0] + 1, separator[1]
@@ -312,9 +312,9 @@ def _plain_title(title: str) -> str:
 def _explain_trouble(lines: Sequence[str], filled: Sequence[int]) -> str:
     line = lines[filled[0]].strip()
     if line.startswith(("<", "{", "[")):
-        kind = _("web page or XML") if line.startswith("<") else "JSON"
-        why = _("This is not a CSV file but {kind}. Save the list as “CSV UTF-8”.")
-        return why.format(kind=kind)
+        if line.startswith("<"):
+            return _("This is not a CSV file but web page or XML. Save the list as “CSV UTF-8”.")
+        return _("This is not a CSV file but JSON. Save the list as “CSV UTF-8”.")
     seen = visible_text(line)
     seen = f"{seen[:60]}…" if len(seen) > 60 else seen
     why = _("The file names no known columns. Row {row} is “{seen}”.")

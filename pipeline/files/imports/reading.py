@@ -175,7 +175,8 @@ def _csv_lines(texts: Iterable[str]) -> Iterator[str]:
         *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)
         yield from lines
         if len(kept) > LONGEST_LINE:
-            raise ImportFileRefused(what=f"{_('A line of the file does not end.')} {HOW}")
+            why = _("A line of the file does not end.")
+            raise ImportFileRefused(what=f"{why} {HOW}")
     if kept:
         yield kept
 
@@ -186,9 +187,8 @@ def _csv_texts(content: Iterable[bytes], *, whole: bool = True) -> Iterator[str]
     while len(start) < 4 and (piece := next(pieces, None)) is not None:
         start += piece
     if start.startswith(_WORKBOOKS):
-        raise ImportFileRefused(
-            what=f"{_('This is a workbook, not a text file in UTF-8.')} {_SAVE}"
-        )
+        why = _("This is a workbook, not a text file in UTF-8.")
+        raise ImportFileRefused(what=f"{why} {_SAVE}")
     decoder, size, line = getincrementaldecoder(csv_encoding(start))(), 0, 1
     for piece in chain([start], pieces, [b""]):
         size += len(piece)

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files.exports import ANSWER, answer_cell, formatted_csv_lines, formatted_pieces
@@ -225,7 +226,7 @@ def describe_refusal(reason: str, email: str, columns: Mapping[str, Any], detail
     return (
         WORDS[Refusal(reason)]
         .format(
-            name=" or ".join(f"“{name}”" for name in names),
+            name=_or(names),
             email=f"“{titles['email']}”",
             id=f"“{titles['external_id']}”",
             seen=visible_text(email),
@@ -233,6 +234,14 @@ def describe_refusal(reason: str, email: str, columns: Mapping[str, Any], detail
         )
         .strip()
     )
+
+
+def _or(names: Sequence[str]) -> str:
+    """Return the columns of a name: “First name” or “Last name”."""
+    *first, last = (f"“{name}”" for name in names)
+    for name in reversed(first):
+        last = _("%(one)s or %(other)s") % {"one": name, "other": last}
+    return last
 
 
 def _refused_row(

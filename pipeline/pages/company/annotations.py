@@ -172,5 +172,5 @@ def annotate_application(request: HttpRequest, application_id: UUID) -> HttpResp
         context["members"] = read_choices(Action.READ_JOB, company_id=job.company_id, job_id=job.id)
         return render(request, "company/note.html", context | {"tab": "board"}, status=422)
     for errors in form.errors.values():
-        messages.error(request, f"{_('Nothing was saved.')} {errors[0]}")
+        messages.error(request, " ".join((_("Nothing was saved."), str(errors[0]))))
     return redirect(f"{request.path.removesuffix('annotate/')}#notes")

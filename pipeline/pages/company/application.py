@@ -123,7 +123,7 @@ def _show(
         return (
             _context(request, member, seen, job, emails, kept, contests)
             | notices
-            | score_context(member, scores, is_open=is_open)
+            | score_context(request, member, scores, is_open=is_open)
             | answered
             | {"unread_messages": unread}
             | group
@@ -165,7 +165,9 @@ def _show_to_interviewer(
         "seen": seen,
         "application": seen.application,
         "job": job,
-        **score_context(member, scores, is_open=find_pending_decision(application_id) is None),
+        **score_context(
+            request, member, scores, is_open=find_pending_decision(application_id) is None
+        ),
         **answered,
         **_read_files(request, files, answered["replaced"]),
     }

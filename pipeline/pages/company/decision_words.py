@@ -165,7 +165,7 @@ def describe_undone(undone: int, decided: int) -> str:
             undone,
         ) % {"count": f"{undone:,}"}
     if not decided:
-        return f"{done} {_('The line is as it was.')}"
+        return " ".join((done, _("The line is as it was.")))
     late = ngettext(
         "%(count)s person had been decided on already.",
         "%(count)s people had been decided on already.",

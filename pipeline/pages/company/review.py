@@ -303,6 +303,8 @@ def _hours_values(hours: WorkingHours | None) -> dict[str, Any]:
 
 # The scorecard on an application's page.
 
+SAVED = "saved=scores"  # in the URL of the page: the member has just saved their marks
+
 
 class MarkForm(PlainForm):
     """A reviewer's mark by one criterion."""
@@ -321,7 +323,9 @@ class MarkForm(PlainForm):
     )
 
 
-def score_context(member: Member, shown: Scorecards, *, is_open: bool) -> dict[str, Any]:
+def score_context(
+    request: HttpRequest, member: Member, shown: Scorecards, *, is_open: bool
+) -> dict[str, Any]:
     """Return the scorecards of an application as context, and the member's form if they may score.
 
     `is_open`: whether the person is in review and no decision is made.
@@ -343,6 +347,7 @@ def score_context(member: Member, shown: Scorecards, *, is_open: bool) -> dict[s
         "scorecards": shown,
         "score_rows": rows,
         "may_score": is_open and member.may(Action.SCORE),
+        "scores_saved": SAVED in request.META["QUERY_STRING"],
     }
 
 
@@ -354,18 +359,7 @@ def give_scores(request: HttpRequest, application_id: UUID) -> HttpResponse:
     criteria = read_criteria(seen.application.job_id)
     rows = {row.id: MarkForm(request.POST, prefix=str(row.id)) for row in criteria}
     are_valid = [form.is_valid() for form in rows.values()]  # every row shows its errors
-    if all(are_valid):
-        marks = {
-            id_: Mark(form.cleaned_data["mark"], form.cleaned_data["text"])
-            for id_, form in rows.items()
-        }
-
-        def act() -> bool:
-            give(application_id=application_id, reviewer_id=member.user.id, marks=marks)
-            return True
-
-        attempt(request, act, done=_("Your scores are saved."))
-    else:
+    if not all(are_valid):
         context = {
             "seen": seen,
             "application": seen.application,
@@ -375,4 +369,15 @@ def give_scores(request: HttpRequest, application_id: UUID) -> HttpResponse:
             "why": _("Nothing was saved. Give one mark by each criterion."),
         }
         return render(request, "company/scores.html", context, status=422)
-    return redirect(f"{request.path.removesuffix('scores/')}#scores")
+    marks = {
+        id_: Mark(form.cleaned_data["mark"], form.cleaned_data["text"])
+        for id_, form in rows.items()
+    }
+
+    def act() -> bool:
+        give(application_id=application_id, reviewer_id=member.user.id, marks=marks)
+        return True
+
+    here = request.path.removesuffix("scores/")
+    # The page opens at the scores, which say it: a message at its top would be out of view.
+    return redirect(f"{here}?{SAVED}#scores" if attempt(request, act) else here)

@@ -32,9 +32,13 @@ class UndoTimeForm(PlainForm):
     removal = forms.IntegerField(
         required=False, min_value=1, label=gettext_lazy("Undo a rejection or removal for")
     )
-    removal_unit = forms.TypedChoiceField(choices=UNITS, coerce=int, label=gettext_lazy("Unit"))
+    removal_unit = forms.TypedChoiceField(
+        choices=UNITS, coerce=int, label=pgettext_lazy("label", "Unit")
+    )
     hiring = forms.IntegerField(required=False, min_value=1, label=gettext_lazy("Undo a hire for"))
-    hiring_unit = forms.TypedChoiceField(choices=UNITS, coerce=int, label=gettext_lazy("Unit"))
+    hiring_unit = forms.TypedChoiceField(
+        choices=UNITS, coerce=int, label=pgettext_lazy("label", "Unit")
+    )
 
     @classmethod
     def of(cls, company: Company) -> UndoTimeForm:

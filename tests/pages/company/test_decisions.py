@@ -174,7 +174,7 @@ def test_the_page_of_a_decision_says_for_whom_it_was_refused(
     assert "1 person removed; not possible for 1." in page
     assert "Dee Rao</a>: no longer possible" in page
     board = page_of(recruiter, f"/company/jobs/{job}/")
-    assert "Dee Rao: not removed; 1 were" in board
+    assert "Dee Rao: not removed; 1 was" in board
     assert "others in this decision" not in board
     assert stranger.get(here).status_code == 404
     other = factories.job(company_id=factories.row_of(job).company_id)

@@ -159,3 +159,17 @@ def test_the_board_has_the_moment_at_which_each_seat_is_free(recruiter: Client, 
     )
     assert context["may"]["extend"] is True
     assert factories.row_of(job).status == "OPEN"
+
+
+@pytest.mark.usefixtures("_wait")
+def test_the_page_leads_back_to_the_settings_and_the_focus_is_beside_what_was_saved(
+    owner: Client,
+) -> None:
+    page = page_of(owner, HERE)
+    assert re.search(r'class="crumbs"><a href="/company/settings/">', page)
+    assert "data-focus" not in page
+
+    saved = follow(owner, HERE, sent("20", ""))
+
+    assert "Saved. Decisions that already wait keep their time." in saved
+    assert '<h1 data-focus tabindex="-1">' in saved
