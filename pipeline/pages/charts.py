@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from pipeline.figures.series import Point
-from pipeline.wording.english import count, people, plural, single_unit_duration
+from pipeline.wording.english import single_unit_duration
 
 WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
 TOP = 34  # pixels above the box, for the title of the axis and the labels of marks
@@ -249,13 +250,8 @@ def draw_occupancy(
     start: datetime,
     end: datetime,
     zone: tzinfo,
-    *,
-    as_of: str = "At the end",
 ) -> Chart:
-    """Draw seats taken, seats in total and people waiting over time.
-
-    `as_of` begins the sentence on the last state.
-    """
+    """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
     top, y = count_ticks(highest)
@@ -268,23 +264,32 @@ def draw_occupancy(
 
     return Chart(
         ident="occupancy",
-        title="Seats and waitlist over time",
-        description=(
-            f"{as_of}, {last.held:,} of {count(last.capacity, 'seat')}"
-            f" {plural(last.capacity, 'is', 'are')} taken and {people(last.waiting)}"
-            f" {plural(last.waiting, 'is', 'are')} waiting."
-        ),
-        x_title=_("Time"),
+        title=_("Seats and waitlist over time"),
+        description=_describe_occupancy(last),
+        x_title=pgettext("axis", "Time"),
         y_title=_("Seats and people"),
         x=time_ticks(start, end, zone),
         y=y,
         curves=[
-            stepped_line("held", "Seats taken", job_occupancy_chart_line("held"), area=True),
+            stepped_line("held", _("Seats taken"), job_occupancy_chart_line("held"), area=True),
             stepped_line(
-                "capacity", "Seats in total", job_occupancy_chart_line("capacity"), area=False
+                "capacity", _("Seats in total"), job_occupancy_chart_line("capacity"), area=False
             ),
             stepped_line(
-                "waiting", "People waiting", job_occupancy_chart_line("waiting"), area=False
+                "waiting", _("People waiting"), job_occupancy_chart_line("waiting"), area=False
             ),
         ],
     )
+
+
+def _describe_occupancy(last: Point) -> str:
+    seats = ngettext(
+        "%(held)s of %(count)s seat is taken",
+        "%(held)s of %(count)s seats are taken",
+        last.capacity,
+    ) % {"held": f"{last.held:,}", "count": f"{last.capacity:,}"}
+    people = ngettext(
+        "%(count)s person is waiting", "%(count)s people are waiting", last.waiting
+    ) % {"count": f"{last.waiting:,}"}
+    # Translators: clauses, like "3 of 4 seats are taken" and "20 people are waiting".
+    return _("At the end, %(seats)s and %(people)s.") % {"seats": seats, "people": people}
