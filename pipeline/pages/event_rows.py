@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pipeline.domain.states import VIA_KEY
 from pipeline.models import Event
@@ -73,7 +74,7 @@ def describe_job(trees: Iterable[EventTree]) -> list[EventRow]:
             tone=words.tone,
             sentence=sentences.compose(event, Reader.COMPANY, zone, cause=cause),
             name=names.get(event.application_id, "") if event.application_id else "",
-            actor=f"by {known}" if known else ACTOR_WORDS[actor],
+            actor=_("by %(name)s") % {"name": known} if known else str(ACTOR_WORDS[actor]),
         )
 
     rows = []

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.models import Job
-from pipeline.wording.english import count as counted
 
 PLACES = 11  # in a row; a folded part takes two
 STEP, MARGIN = 28, 18  # from one shape's centre to the next; from the edge to the first centre
@@ -131,15 +131,35 @@ def _place_shapes(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]
 
 
 def describe(counts: dict[str, int], waiting: int, mine: str, position: int | None) -> str:
-    words = {"active": "in review", "pending": "offered", "free": "free"}
-    parts = [f"{counts[kind]:,} {words[kind]}" for kind in TRIED if counts[kind]]
-    total = sum(counts.values())
-    seats = f"{counted(total, 'seat')}: {', '.join(parts)}." if parts else "No seats."
-    people = f"{counted(waiting, 'person waits', 'people wait')} in line."
-    if not waiting:
-        people = _("Nobody waits in line.")
+    said = [_describe_seats(counts), _describe_waiting(waiting)]
     if position:
-        own = f" You are number {position:,}."
-    else:
-        own = {"active": " You have a seat.", "pending": " A seat is offered to you."}.get(mine, "")
-    return f"{seats} {people}{own}"
+        said.append(_("You are number %(place)s.") % {"place": f"{position:,}"})
+    elif mine == "active":
+        said.append(_("You have a seat."))
+    elif mine == "pending":
+        said.append(_("A seat is offered to you."))
+    return " ".join(said)
+
+
+def _describe_seats(counts: dict[str, int]) -> str:
+    # Translators: numbers of seats, in a list after "4 seats:".
+    words = {
+        "active": lambda number: ngettext("%(count)s in review", "%(count)s in review", number),
+        "pending": lambda number: ngettext("%(count)s offered", "%(count)s offered", number),
+        "free": lambda number: ngettext("%(count)s free", "%(count)s free", number),
+    }
+    kinds = [
+        words[kind](counts[kind]) % {"count": f"{counts[kind]:,}"} for kind in TRIED if counts[kind]
+    ]
+    if not kinds:
+        return _("No seats.")
+    total = sum(counts.values())
+    sentence = ngettext("%(count)s seat: %(kinds)s.", "%(count)s seats: %(kinds)s.", total)
+    return sentence % {"count": f"{total:,}", "kinds": ", ".join(kinds)}
+
+
+def _describe_waiting(number: int) -> str:
+    if not number:
+        return _("Nobody waits in line.")
+    words = ngettext("%(count)s person waits in line.", "%(count)s people wait in line.", number)
+    return words % {"count": f"{number:,}"}
