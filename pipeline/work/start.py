@@ -11,7 +11,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from jobs import activity, keys
 from jobs.models import ApiKey, Job, JobPosting, Scope
@@ -32,7 +33,7 @@ from tasks.stats import site_backlog
 security = logging.getLogger("security")
 
 EXPORT_STARTED = activity.declare(
-    "export.started", activity.Group.FILES, _("Started an export: %(what)s")
+    "export.started", activity.Group.FILES, gettext_lazy("Started an export: %(what)s")
 )
 
 
@@ -100,7 +101,10 @@ def read_many_limits(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
 
 
 # Payload fields that hold ids of a company's objects, and the messages for foreign ids.
-NAMES = {"job_id": "There is no such job.", "import_id": "There is no such import."}
+NAMES = {
+    "job_id": gettext_lazy("There is no such job."),
+    "import_id": gettext_lazy("There is no such import."),
+}
 
 
 def ids_not_owned(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int, InvalidPayload]:
@@ -121,7 +125,7 @@ def ids_not_owned(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[in
         ids = {thing for _number, name, thing in named if name == field and thing is not None}
         own[field] = set(things.filter(id__in=ids).values_list("id", flat=True)) if ids else set()
     return {
-        number: InvalidPayload(works[number][0], [(field, NAMES[field])])
+        number: InvalidPayload(works[number][0], [(field, str(NAMES[field]))])
         for number, field, thing in named
         if thing not in own[field]
     }
@@ -134,12 +138,22 @@ class WorkError(Exception):
     """Base class of these refusals. The text is for people."""
 
 
+def _most_tasks(limit: int, seconds: int) -> str:
+    words = ngettext(
+        "You can start at most %(count)s task in %(seconds)s seconds.",
+        "You can start at most %(count)s tasks in %(seconds)s seconds.",
+        limit,
+    )
+    return words % {"count": limit, "seconds": seconds}
+
+
 class TypeNotAllowed(WorkError):
     """The API key may not start work of this type."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
-            f"This key may not start {key}. An owner can change the limits of the key."
+            _("This key may not start %(type)s. An owner can change the limits of the key.")
+            % {"type": key}
         )
         self.key = key
 
@@ -150,7 +164,8 @@ class DemoSwitchedOff(WorkError, UnknownType):
     def __init__(self, key: str) -> None:
         UnknownType.__init__(self, key)
         self.args = (
-            f"{key} is a demo type, and those are switched off on this site (DEMO_TASKS=off).",
+            _("%(type)s is a demo type, and those are switched off on this site (DEMO_TASKS=off).")
+            % {"type": key},
         )
 
 
@@ -158,8 +173,12 @@ class Backlogged(WorkError):
     """Too many tasks are waiting, for this company or in total. `wait` is in seconds."""
 
     def __init__(self, *, own: bool, limit: int, wait: int) -> None:
-        whose = "of your tasks" if own else "tasks"
-        super().__init__(f"Too many {whose} are waiting (the limit is {limit}). Try again later.")
+        words = (
+            _("Too many of your tasks are waiting (the limit is %(limit)s). Try again later.")
+            if own
+            else _("Too many tasks are waiting (the limit is %(limit)s). Try again later.")
+        )
+        super().__init__(words % {"limit": limit})
         self.own = own
         self.limit = limit
         self.wait = wait
@@ -169,7 +188,7 @@ class RateExceeded(WorkError):
     """The caller has started too many tasks recently. `wait` is in seconds."""
 
     def __init__(self, *, limit: int, seconds: int, wait: int) -> None:
-        super().__init__(f"You can start at most {limit} tasks in {seconds} seconds.")
+        super().__init__(_most_tasks(limit, seconds))
         self.limit = limit
         self.seconds = seconds
         self.wait = wait
@@ -183,7 +202,7 @@ class TooManyAtOnce(WorkError, OutOfRange):
 
     def __init__(self, *, count: int, limit: int, seconds: int) -> None:
         OutOfRange.__init__(self, "tasks", count, 1, limit)
-        self.args = (f"You can start at most {limit} tasks in {seconds} seconds.",)
+        self.args = (_most_tasks(limit, seconds),)
 
 
 class TaskRequestRefused(WorkError):
@@ -199,7 +218,12 @@ class TooManySchedules(WorkError):
     """The company has reached its limit of schedules."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"A company can have {limit} schedules. Delete one that is not needed.")
+        words = ngettext(
+            "A company can have %(count)s schedule. Delete one that is not needed.",
+            "A company can have %(count)s schedules. Delete one that is not needed.",
+            limit,
+        )
+        super().__init__(words % {"count": limit})
         self.limit = limit
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from jobs.models import Job
 from pipeline.files.imports.rows import ImportRow
 from pipeline.form.answers import Filled
@@ -38,7 +40,7 @@ def fill_row(number: int, questions: tuple[Question, ...], row: ImportRow) -> Fi
     answers: dict[str, Any] = {}
     for key, value in given.items():
         if key not in known:
-            raise CellRefused(f"“{key}”: the form has no such question.")
+            raise CellRefused(_("“%(column)s”: the form has no such question.") % {"column": key})
         question = known[key]
         try:
             answer = question.parse(value) if isinstance(value, str) else question.check(value)

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files.exports import ANSWER, answer_cell, formatted_csv_lines, formatted_pieces
@@ -212,6 +214,11 @@ def first_waiting_row(run: ImportRun) -> ImportRow | None:
     return next((row for row in rows if not row.refusal), None)
 
 
+def _or(names: str, name: str) -> str:
+    # Translators: the names of columns of a file, like "“First name” or “Last name”".
+    return _("%(names)s or %(name)s") % {"names": names, "name": name}
+
+
 def describe_refusal(reason: str, email: str, columns: Mapping[str, Any], detail: str = "") -> str:
     """Return the text of a refusal: the cell, what it holds, and the cure.
 
@@ -225,7 +232,7 @@ def describe_refusal(reason: str, email: str, columns: Mapping[str, Any], detail
     return (
         WORDS[Refusal(reason)]
         .format(
-            name=" or ".join(f"“{name}”" for name in names),
+            name=reduce(_or, [f"“{name}”" for name in names]),
             email=f"“{titles['email']}”",
             id=f"“{titles['external_id']}”",
             seen=visible_text(email),
