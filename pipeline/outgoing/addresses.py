@@ -16,6 +16,7 @@ from ipaddress import (
 from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from applicants.addresses import JOINERS, ascii_domain
 from pipeline.domain.errors import WebhookUrlRefused
@@ -77,22 +78,24 @@ def absolute_webhook_host(host: str) -> str:
 def checked_webhook_url(text: str) -> str:
     """Return a URL in the form in which it is kept. Raises WebhookUrlRefused with the reason."""
     if len(text) > LONGEST_URL:
-        raise WebhookUrlRefused(why=f"Enter a URL of at most {LONGEST_URL:,} characters.")
+        raise WebhookUrlRefused(
+            why=_("Enter a URL of at most %(count)s characters.") % {"count": f"{LONGEST_URL:,}"}
+        )
     if not text.translate(dict.fromkeys(map(ord, JOINERS))).isprintable() or " " in text:
-        raise WebhookUrlRefused(why="Enter a URL without spaces and invisible characters.")
+        raise WebhookUrlRefused(why=_("Enter a URL without spaces and invisible characters."))
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
         name = host if ":" in host else ascii_domain(host)
     except ValueError:
-        raise WebhookUrlRefused(why="Enter a URL like https://example.org/webhooks.") from None
+        raise WebhookUrlRefused(why=_("Enter a URL like https://example.org/webhooks.")) from None
     schemes = ("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)
     if parts.scheme not in schemes or not name or port == 0:
-        raise WebhookUrlRefused(why="Enter a URL like https://example.org/webhooks.")
+        raise WebhookUrlRefused(why=_("Enter a URL like https://example.org/webhooks."))
     if parts.username is not None or parts.password is not None or parts.fragment:
-        raise WebhookUrlRefused(why="Enter a URL without user name, password and #fragment.")
+        raise WebhookUrlRefused(why=_("Enter a URL without user name, password and #fragment."))
     if not (parts.path + parts.query).isascii():
-        raise WebhookUrlRefused(why="Percent-encode characters that are not ASCII.")
+        raise WebhookUrlRefused(why=_("Percent-encode characters that are not ASCII."))
     if not settings.WEBHOOK_ALLOW_PRIVATE:
         _check_webhook_place(name, port)
     place = (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
@@ -104,11 +107,13 @@ def _check_webhook_place(name: str, port: int | None) -> None:
     is_free = port is None or (port >= _FIRST_FREE_PORT and port not in _PORTS_OF_OTHERS)
     if port != _HTTPS_PORT and not is_free:
         raise WebhookUrlRefused(
-            why="Enter a URL with port 443, or one from 1024 that is not of a database or a remote"
-            " control."
+            why=_(
+                "Enter a URL with port 443, or one from 1024 that is not of a database or a remote"
+                " control."
+            )
         )
     if not _may_be_public_webhook_host(name):
-        raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
+        raise WebhookUrlRefused(why=_("Enter a URL that can be reached from the internet."))
 
 
 def _may_be_public_webhook_host(host: str) -> bool:
