@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from uuid_utils.compat import uuid7
 
 from applicants.addresses import checked_address, normal_address
@@ -165,16 +166,16 @@ class CompanyRequest(models.Model):
 class Role(models.TextChoices):
     """Role of a member; each includes the one before it."""
 
-    VIEWER = "VIEWER"
-    RECRUITER = "RECRUITER"
-    OWNER = "OWNER"
+    VIEWER = "VIEWER", pgettext_lazy("role", "Viewer")
+    RECRUITER = "RECRUITER", pgettext_lazy("role", "Recruiter")
+    OWNER = "OWNER", pgettext_lazy("role", "Owner")
 
 
 class JobRole(models.TextChoices):
     """Role of a member on single jobs; each includes the one before it."""
 
-    INTERVIEWER = "INTERVIEWER", _("Interviewer")
-    HIRING_MANAGER = "HIRING_MANAGER", _("Hiring manager")
+    INTERVIEWER = "INTERVIEWER", pgettext_lazy("role", "Interviewer")
+    HIRING_MANAGER = "HIRING_MANAGER", pgettext_lazy("role", "Hiring manager")
 
 
 class Telling(models.TextChoices):

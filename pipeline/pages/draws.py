@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Job
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
@@ -16,7 +18,7 @@ from pipeline.models import JobTemplate
 from pipeline.pages.forms import PlainForm, TimeZoneField, local_moment
 from pipeline.wording.english import format_time
 
-BLANK_TIME = "[day and time of the draw]"
+BLANK_TIME = gettext_lazy("[day and time of the draw]")
 
 
 def describe_time(job: Job) -> str:
@@ -53,32 +55,38 @@ def describe_form(given: Mapping[str, Any]) -> str:
         return ""
     if given.get("draw_at"):
         return format_time(given["draw_at"], timezone.get_current_timezone())
-    return BLANK_TIME
+    return str(BLANK_TIME)
 
 
 class DrawTimeForm(PlainForm):
     """Time of a draw by lot."""
 
     draw_day = forms.DateField(
-        label="Day of the draw",
+        label=gettext_lazy("Day of the draw"),
         required=False,
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        error_messages={"invalid": "Enter a date, like 2027-01-31."},
-        help_text=f"At most {LONGEST_TO_DRAW.days} days ahead. It cannot change once the job is"
-        f" open. Until then nobody gets a seat, and at most {MOST_IN_DRAW:,} people can apply.",
+        error_messages={"invalid": gettext_lazy("Enter a date, like 2027-01-31.")},
     )
     draw_time = forms.TimeField(
-        label="Time of the draw",
+        label=gettext_lazy("Time of the draw"),
         required=False,
         initial=time(12, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        error_messages={"invalid": "Enter a time, like 09:00."},
+        error_messages={"invalid": gettext_lazy("Enter a time, like 09:00.")},
     )
-    draw_zone = TimeZoneField(label="Time zone of the draw", required=False)
+    draw_zone = TimeZoneField(label=gettext_lazy("Time zone of the draw"), required=False)
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
+        limits = {"days": LONGEST_TO_DRAW.days, "count": f"{MOST_IN_DRAW:,}"}
+        fields["draw_day"].help_text = (
+            _(
+                "At most %(days)s days ahead. It cannot change once the job is open. Until then"
+                " nobody gets a seat, and at most %(count)s people can apply."
+            )
+            % limits
+        )
         fields["draw_zone"].initial = timezone.get_current_timezone_name()
 
     def clean(self) -> dict[str, Any]:
@@ -92,7 +100,7 @@ class DrawTimeForm(PlainForm):
         if self.errors.keys() & DRAW_FIELDS:
             return given
         if not given.get("draw_day") or not given.get("draw_time"):
-            self.add_error("draw_day", "Enter the day and the time of the draw.")
+            self.add_error("draw_day", _("Enter the day and the time of the draw."))
             return given
         zone = given.get("draw_zone") or "UTC"
         try:
@@ -106,12 +114,17 @@ class DrawForm(DrawTimeForm):
     """Order of a new job's line: first come, first served, or a draw by lot at a time."""
 
     opening = forms.ChoiceField(
-        label="Order of the line",
+        label=gettext_lazy("Order of the line"),
         widget=forms.RadioSelect,
         initial="first_come",
         required=False,
         choices=[
-            ("first_come", "First come, first served"),
-            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
+            ("first_come", gettext_lazy("First come, first served")),
+            (
+                "lottery",
+                gettext_lazy(
+                    "Drawn by lot: people apply until a time, and then the order is drawn"
+                ),
+            ),
         ],
     )

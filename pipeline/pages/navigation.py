@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from pipeline.correspondence.threads import WRITE
 from pipeline.domain.permissions import Action
@@ -66,11 +67,11 @@ class Section:
 
 SECTIONS = (
     Section(
-        _("Company"),
+        pgettext_lazy("label", "Company"),
         (
             Place(
                 name="team",
-                label=_("Team"),
+                label=pgettext_lazy("label", "Team"),
                 icon="user-group",
                 about=_("Who can act for your company, and in which role."),
                 within="team_member invitations",
@@ -105,14 +106,14 @@ SECTIONS = (
             ),
             Place(
                 name="company_emails",
-                label=_("Emails"),
+                label=pgettext_lazy("label", "Emails"),
                 icon="envelope-open",
                 about=_("Your name and your own words in emails to applicants."),
                 within="company_email email_sender",
             ),
             Place(
                 name="company_privacy",
-                label=_("Privacy"),
+                label=pgettext_lazy("label", "Privacy"),
                 icon="lock-closed",
                 about=_("Your privacy notice and consents, and how long data is kept."),
             ),
@@ -135,7 +136,7 @@ SECTIONS = (
         ),
     ),
     Section(
-        _("Developers"),
+        pgettext_lazy("label", "Developers"),
         (
             Place(
                 name="api_keys",
@@ -147,7 +148,7 @@ SECTIONS = (
             ),
             Place(
                 name="webhooks",
-                label=_("Webhooks"),
+                label=pgettext_lazy("label", "Webhooks"),
                 icon="bolt",
                 action=Action.MANAGE_WEBHOOKS,
                 about=_("Tell your own systems when something happens."),
@@ -170,7 +171,7 @@ SECTIONS = (
         ),
     ),
     Section(
-        _("Operations"),
+        pgettext_lazy("label", "Operations"),
         (
             Place(
                 name="work",
@@ -195,14 +196,14 @@ SECTIONS = (
             ),
             Place(
                 name="schedules",
-                label=_("Schedules"),
+                label=pgettext_lazy("label", "Schedules"),
                 icon="calendar-days",
                 about=_("Tasks that start by themselves, and when."),
                 within="new_schedule edit_schedule end_schedule schedule_history",
             ),
             Place(
                 name="system",
-                label=_("System"),
+                label=pgettext_lazy("label", "System"),
                 icon="server-stack",
                 about=_("Whether the services run, and whether each log is unbroken."),
             ),
@@ -219,7 +220,7 @@ SECTIONS = (
 
 JOBS = Place(
     name="company_jobs",
-    label=_("Jobs"),
+    label=pgettext_lazy("label", "Jobs"),
     icon="briefcase",
     action=Action.READ_JOBS,
     within="new_job board applications timeline verify_log replay figures reports report"
@@ -233,17 +234,23 @@ JOBS = Place(
 )
 MAIN = (
     JOBS,
-    Place(name="people", label=_("People"), icon="users", within="person", key="p"),
+    Place(
+        name="people",
+        label=pgettext_lazy("label", "People"),
+        icon="users",
+        within="person",
+        key="p",
+    ),
     Place(
         name="company_reports",
-        label=_("Reports"),
+        label=pgettext_lazy("label", "Reports"),
         icon="chart-bar",
         within="idle_seats company_sources",
         key="r",
     ),
     Place(
         name="company_settings",
-        label=_("Settings"),
+        label=pgettext_lazy("label", "Settings"),
         icon="adjustments-horizontal",
         within=" ".join(
             f"{place.name} {place.within}" for section in SECTIONS for place in section.places

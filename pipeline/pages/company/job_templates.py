@@ -73,7 +73,7 @@ def keep(request: HttpRequest, job_id: UUID) -> HttpResponse:
     context = {
         "form": form,
         "job": job,
-        "works": explain_line(job.policy, job.capacity, BLANK_TIME if job.draw_at else ""),
+        "works": explain_line(job.policy, job.capacity, str(BLANK_TIME) if job.draw_at else ""),
     }
     status = 422 if request.method == "POST" else 200
     return render(request, "company/keep_template.html", context, status=status)
@@ -97,7 +97,7 @@ def show(request: HttpRequest, template_id: UUID) -> HttpResponse:
         "row": row,
         "form": form,
         "facts": describe_facts(row),
-        "works": explain_line(row.policy, row.capacity, BLANK_TIME if row.by_lot else ""),
+        "works": explain_line(row.policy, row.capacity, str(BLANK_TIME) if row.by_lot else ""),
     }
     status = 422 if request.method == "POST" else 200
     return render(request, "company/job_template.html", context, status=status)
