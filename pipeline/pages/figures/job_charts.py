@@ -124,7 +124,7 @@ def draw_hours(series: Series) -> Chart | None:
     return Chart(
         ident="hours",
         title=_("Missed deadlines by hour of the day"),
-        description=_describe_hours(counts),
+        description=describe_hours(counts),
         x_title=_("Hour of the deadline"),
         y_title=_("Deadlines missed"),
         x=[
@@ -137,7 +137,7 @@ def draw_hours(series: Series) -> Chart | None:
     )
 
 
-def _describe_hours(counts: list[int]) -> str:
+def describe_hours(counts: list[int]) -> str:
     """Name the hours with the most missed deadlines, if they are few."""
     most = max(counts)
     spans: list[list[int]] = []
