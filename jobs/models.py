@@ -535,12 +535,12 @@ class Invitation(models.Model):
 class ActivityGroup(models.TextChoices):
     """Group of the kinds of acts that a company's owners can look through."""
 
-    SIGN_INS = "SIGN_INS", _("Sign-ins")
-    TEAM = "TEAM", _("Team")
+    SIGN_INS = "SIGN_INS", pgettext_lazy("label", "Sign-ins")
+    TEAM = "TEAM", pgettext_lazy("label", "Team")
     KEYS = "KEYS", _("Keys and webhooks")
     RULES = "RULES", _("Rules and texts")
     FILES = "FILES", _("Exports and files")
-    MESSAGES = "MESSAGES", _("Messages")
+    MESSAGES = "MESSAGES", pgettext_lazy("label", "Messages")
 
 
 class Activity(models.Model):

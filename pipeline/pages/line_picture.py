@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, npgettext
 
 from jobs.models import Job
 
@@ -142,11 +142,14 @@ def describe(counts: dict[str, int], waiting: int, mine: str, position: int | No
 
 
 def _describe_seats(counts: dict[str, int]) -> str:
-    # Translators: numbers of seats, in a list after "4 seats:".
     words = {
-        "active": lambda number: ngettext("%(count)s in review", "%(count)s in review", number),
-        "pending": lambda number: ngettext("%(count)s offered", "%(count)s offered", number),
-        "free": lambda number: ngettext("%(count)s free", "%(count)s free", number),
+        "active": lambda number: npgettext(
+            "seats", "%(count)s in review", "%(count)s in review", number
+        ),
+        "pending": lambda number: npgettext(
+            "seats", "%(count)s offered", "%(count)s offered", number
+        ),
+        "free": lambda number: npgettext("seats", "%(count)s free", "%(count)s free", number),
     }
     kinds = [
         words[kind](counts[kind]) % {"count": f"{counts[kind]:,}"} for kind in TRIED if counts[kind]

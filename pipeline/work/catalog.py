@@ -24,7 +24,7 @@ class CompanyType:
 
     key: str
     title: Promise
-    noun: Promise  # the title within a sentence
+    noun: Promise  # the title after “starts”
     about: Promise
     result: dict[str, Any]  # JSON schema of what a run returns
 
@@ -102,14 +102,14 @@ _ALL = (
     CompanyType(
         "applications.import",
         gettext_lazy("Import of applications"),
-        gettext_lazy("import of applications"),
+        pgettext_lazy("starts", "import of applications"),
         gettext_lazy("Imports the people in a CSV file, row by row, and keeps the refused rows."),
         _IMPORT,
     ),
     CompanyType(
         "applications.export",
         gettext_lazy("Export of applications"),
-        gettext_lazy("export of applications"),
+        pgettext_lazy("starts", "export of applications"),
         gettext_lazy(
             "Writes everyone who has ever applied to a job to a file, as CSV or JSON lines."
         ),
@@ -118,21 +118,21 @@ _ALL = (
     CompanyType(
         "log.export",
         gettext_lazy("Export of the log"),
-        gettext_lazy("export of the log"),
+        pgettext_lazy("starts", "export of the log"),
         gettext_lazy("Writes a job’s log to a file, as CSV or JSON lines."),
         _FILE,
     ),
     CompanyType(
         "report.weekly",
         gettext_lazy("Weekly report"),
-        gettext_lazy("weekly report"),
+        pgettext_lazy("starts", "weekly report"),
         gettext_lazy("Counts what happened in a job from one Monday to the next."),
         _REPORT,
     ),
     CompanyType(
         "line.what_if",
         pgettext_lazy("task type", "What-if"),
-        pgettext_lazy("task type", "what-if"),
+        pgettext_lazy("starts", "what-if"),
         gettext_lazy(
             "Replays a job’s log under other rules and compares the result with what happened."
         ),
@@ -141,7 +141,7 @@ _ALL = (
     CompanyType(
         "demo.sleep",
         pgettext_lazy("task type", "Sleep"),
-        pgettext_lazy("task type", "sleep"),
+        pgettext_lazy("starts", "sleep"),
         gettext_lazy(
             "Sleeps, so that you can try things out. It can be made to fail in several ways."
             " Available only if the site has switched it on."

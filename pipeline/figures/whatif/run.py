@@ -280,6 +280,7 @@ def answer_what_if(
             read_what_if_log(job.id),
             Change(since, dict(rules), capacity),
             end,
+            # Translators: what is counted, like "3 of 7, runs."
             tell=partial(context.progress, note=gettext_noop("runs")),
             is_cancelled=lambda: context.cancelled,
         )

@@ -42,7 +42,11 @@ def draw_answers(series: Series, policy: Policy) -> Chart | None:
         y_title=_("Offers confirmed"),
         x=duration_ticks(longest),
         y=SHARE_TICKS,
-        curves=[straight_line("held", _("Confirmed"), [(0.0, 0.0), *points, (1.0, reached)])],
+        curves=[
+            straight_line(
+                "held", pgettext("label", "Confirmed"), [(0.0, 0.0), *points, (1.0, reached)]
+            )
+        ],
         marks=[
             ChartTick(
                 window_seconds / longest,

@@ -164,8 +164,9 @@ def _describe_limits(limits: Producer | None) -> str:
     titles = [str(each.noun) for each in COMPANY_TYPES.values() if each.key in (limits.types or ())]
     starts = ""
     if limits.types is not None:
-        starts = _("starts %(tasks)s") % {"tasks": ", ".join(titles)} if titles else ""
-        starts = starts or _("starts no tasks")
+        # Translators: the tasks that a key may start, like "import of applications".
+        words = _("starts %(tasks)s") if titles else _("starts no tasks")
+        starts = words % {"tasks": ", ".join(titles)}
     if limits.per_minute is None:
         return starts
     rate = ngettext(

@@ -46,7 +46,9 @@ class DeadLetterGroup:
     @property
     def button(self) -> str:
         """Return the label of the button that runs them again."""
-        words = ngettext("Run it again", "Run all %(count)s again", self.of.number)
+        if self.of.number == 1:
+            return _("Run it again")
+        words = ngettext("Run all %(count)s again", "Run all %(count)s again", self.of.number)
         return words % {"count": self.count}
 
 

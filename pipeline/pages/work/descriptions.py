@@ -16,7 +16,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, npgettext, pgettext, pgettext_lazy
 
 from pipeline.wording.english import isolated, short_duration
 from pipeline.wording.task_words import TASK_STATUS_WORDS
@@ -30,7 +30,7 @@ FORMATS: dict[str, str | Promise] = {"csv": "CSV", "jsonl": gettext_lazy("JSON l
 
 # The endings that a test task can have.
 ENDINGS = {
-    "done": gettext_lazy("Finish"),
+    "done": pgettext_lazy("ending of a test task", "Finish"),
     "fail": gettext_lazy("Fail on each of three attempts"),
     "fatal": gettext_lazy("Fail immediately, without retries"),
     "retry": gettext_lazy("Request a retry"),
@@ -52,6 +52,12 @@ _SLEEPS = {
 }
 
 
+_OF_JOB = {
+    "report.weekly": gettext_lazy("Weekly report of %(job)s"),
+    "line.what_if": gettext_lazy("What-if of %(job)s"),
+}
+
+
 def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
     """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
@@ -63,17 +69,14 @@ def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
             return _describe_export(key, title, FORMATS.get(str(given.get("format"))))
         case "report.weekly" if week := given.get("week"):
             return _("Weekly report of %(job)s, week of %(week)s") % {"job": title, "week": week}
-        case "report.weekly":
-            return _("Weekly report of %(job)s") % {"job": title}
+        case "report.weekly" | "line.what_if":
+            return str(_OF_JOB[key]) % {"job": title}
         case "demo.sleep":
             words = _SLEEPS.get(str(given.get("then")), gettext_lazy("Sleep %(time)s"))
             return str(words) % {"time": describe_task_seconds(given.get("seconds", 0))}
         case "webhooks.redeliver":
             return _("Send failed webhooks again")
-    kind = describe_task_type(key)
-    if "job_id" not in given:
-        return kind
-    return _("%(task)s of %(job)s") % {"task": kind, "job": title}
+    return describe_task_type(key)
 
 
 def _job_title(job_id: object, subjects: Subjects) -> str:
@@ -167,11 +170,11 @@ def describe_task_progress(task: Task) -> DescribedTaskProgress | None:
 _NOTES = (
     (
         re.compile(r"(?P<accepted>[\d,]+) accepted, (?P<refused>[\d,]+) refused"),
-        gettext_lazy("%(accepted)s accepted, %(refused)s refused"),
+        pgettext_lazy("applications", "%(accepted)s accepted, %(refused)s refused"),
     ),
     (
         re.compile(r"(?P<refused>[\d,]+) would be refused"),
-        gettext_lazy("%(refused)s would be refused"),
+        pgettext_lazy("applications", "%(refused)s would be refused"),
     ),
 )
 
@@ -191,13 +194,17 @@ def describe_task_result(task: Task) -> str:
     refused = f"{found.get('refused', 0):,}"
     if "accepted" in found:
         given = {"accepted": f"{found['accepted']:,}", "refused": refused}
-        return _("%(accepted)s accepted, %(refused)s refused") % given
+        words = pgettext("applications", "%(accepted)s accepted, %(refused)s refused")
+        return words % given
     if "undone" in found:
         number = found["undone"]
-        return ngettext("%(count)s removed", "%(count)s removed", number) % {"count": f"{number:,}"}
+        return npgettext("applications", "%(count)s removed", "%(count)s removed", number) % {
+            "count": f"{number:,}"
+        }
     if "checked" in found:
         given = {"checked": f"{found['checked']:,}", "refused": refused}
-        return _("%(checked)s checked, %(refused)s would be refused") % given
+        words = pgettext("rows", "%(checked)s checked, %(refused)s would be refused")
+        return words % given
     if "rows" in found:
         number = found["rows"]
         return ngettext("%(count)s row", "%(count)s rows", number) % {"count": f"{number:,}"}
@@ -224,7 +231,7 @@ _SHAPES = {
     "date": gettext_lazy("a date, like 2026-11-16"),
     "number": gettext_lazy("a number"),
     "integer": gettext_lazy("a whole number"),
-    "string": gettext_lazy("text"),
+    "string": pgettext_lazy("value of a field", "text"),
 }
 
 

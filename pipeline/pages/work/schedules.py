@@ -137,7 +137,10 @@ def _every_hour(minute: int) -> str:
 
 
 def _every_minutes(minutes: int) -> str:
-    return ngettext("Every minute", "Every %(count)s minutes", minutes) % {"count": minutes}
+    if minutes == 1:
+        return _("Every minute")
+    words = ngettext("Every %(count)s minute", "Every %(count)s minutes", minutes)
+    return words % {"count": minutes}
 
 
 # Form of a schedule.
