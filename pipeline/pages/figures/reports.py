@@ -17,7 +17,7 @@ from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, npgettext, pgettext, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
@@ -470,33 +470,39 @@ def summarise(figures: WeekFigures) -> str:
 
 
 def _summarise_offers(figures: WeekFigures) -> str:
-    given = {name: f"{figures[name]:,}" for name in ("applied", "offered", "confirmed", "missed")}
-    clauses = {
-        "applied": ngettext(
-            "%(applied)s person applied", "%(applied)s people applied", figures["applied"]
-        )
-        if figures["applied"]
-        else _("No people applied"),
-        "offered": ngettext(
-            "%(offered)s seat was offered", "%(offered)s seats were offered", figures["offered"]
-        )
-        if figures["offered"]
-        else _("no seats were offered"),
-        "confirmed": ngettext(
-            "%(confirmed)s was confirmed", "%(confirmed)s were confirmed", figures["confirmed"]
-        )
-        if figures["confirmed"]
-        else _("none were confirmed"),
-        "missed": ngettext(
-            "%(missed)s deadline was missed", "%(missed)s deadlines were missed", figures["missed"]
-        )
-        if figures["missed"]
-        else _("no deadlines were missed"),
+    applied, offered = figures["applied"], figures["offered"]
+    confirmed, missed = figures["confirmed"], figures["missed"]
+    said = {
+        "applied": _counted(
+            applied,
+            ngettext("%(count)s person applied", "%(count)s people applied", applied),
+            none=_("No people applied"),
+        ),
+        "offered": _counted(
+            offered,
+            ngettext("%(count)s seat was offered", "%(count)s seats were offered", offered),
+            none=_("no seats were offered"),
+        ),
     }
-    said = {name: words % given for name, words in clauses.items()}
-    if not (figures["confirmed"] or figures["missed"]):
+    if not (confirmed or missed):
         # Translators: clauses, like "5 people applied" and "3 seats were offered".
         return _("%(applied)s and %(offered)s.") % said
+    said |= {
+        "confirmed": _counted(
+            confirmed,
+            npgettext("seats", "%(count)s was confirmed", "%(count)s were confirmed", confirmed),
+            none=pgettext("seats", "none were confirmed"),
+        ),
+        "missed": _counted(
+            missed,
+            ngettext("%(count)s deadline was missed", "%(count)s deadlines were missed", missed),
+            none=_("no deadlines were missed"),
+        ),
+    }
     # Translators: clauses, like "5 people applied", "3 seats were offered", "2 were confirmed",
     # "1 deadline was missed".
     return _("%(applied)s and %(offered)s; %(confirmed)s, and %(missed)s.") % said
+
+
+def _counted(number: int, words: str, *, none: str) -> str:
+    return words % {"count": f"{number:,}"} if number else none
