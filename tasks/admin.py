@@ -8,6 +8,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from tasks import control, dead_letters
 from tasks.errors import TaskError
@@ -24,7 +26,7 @@ class TaskAdmin(ReadonlyAdmin):
     list_display = ("id", "type", "status", "priority", "attempt", "run_after", "owner_id")
     list_select_related = ("type",)
     ids = ("id", "owner_id")
-    search_help_text = "The id of a task, or of the company for which it runs"
+    search_help_text = gettext_lazy("The id of a task, or of the company for which it runs")
     exclude = ("payload",)
     readonly_fields = ("shown_payload",)
     actions = ("cancel", "bury", "replay", "replay_sensitive", "discard")
@@ -33,34 +35,35 @@ class TaskAdmin(ReadonlyAdmin):
         """Allow actions to users with the change permission. Columns stay read-only."""
         return bool(request.user.has_perm("tasks.change_task"))
 
-    @admin.display(description="payload")
+    @admin.display(description=pgettext_lazy("label", "payload"))
     def shown_payload(self, task: Task) -> Any:
         """Return the payload without the secrets of its type's schema."""
         return redact_payload(task.type.schema, task.payload)
 
-    @admin.action(description="Cancel", permissions=["operate"])
+    @admin.action(description=pgettext_lazy("act", "Cancel"), permissions=["operate"])
     def cancel(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Cancel pending and running tasks."""
         self._act_on_each(request, tasks, control.cancel)
 
-    @admin.action(description="Move to the dead letters", permissions=["operate"])
+    @admin.action(description=gettext_lazy("Move to the dead letters"), permissions=["operate"])
     def bury(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Keep pending tasks from running until a person replays them."""
         self._act_on_each(request, tasks, dead_letters.add)
 
-    @admin.action(description="Replay dead letters", permissions=["operate"])
+    @admin.action(description=gettext_lazy("Replay dead letters"), permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Run dead tasks again, unless their type is sensitive."""
         self._act_on_each(request, tasks, dead_letters.replay)
 
     @admin.action(
-        description="Replay dead letters, including sensitive types", permissions=["operate"]
+        description=pgettext_lazy("act", "Replay dead letters, including sensitive types"),
+        permissions=["operate"],
     )
     def replay_sensitive(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Run dead tasks again, including types that need a confirmation."""
         self._act_on_each(request, tasks, dead_letters.replay, confirmed=True)
 
-    @admin.action(description="Discard dead letters", permissions=["operate"])
+    @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["operate"])
     def discard(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Discard dead tasks."""
         self._act_on_each(request, tasks, dead_letters.discard)
@@ -79,8 +82,9 @@ class TaskAdmin(ReadonlyAdmin):
                 act(task_id, actor=f"staff:{request.user.pk}", **options)
                 done += 1
             except TaskError as refused:
-                self.message_user(request, f"Not done: {refused}.", messages.WARNING)
-        self.message_user(request, f"Done: {done}.", messages.SUCCESS)
+                words = _("Not done: %(why)s.") % {"why": refused}
+                self.message_user(request, words, messages.WARNING)
+        self.message_user(request, _("Done: %(count)s.") % {"count": done}, messages.SUCCESS)
 
 
 @admin.register(TaskType)

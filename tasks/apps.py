@@ -4,11 +4,12 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext_lazy
 
 
 class TasksConfig(AppConfig):
     name = "tasks"
-    verbose_name = "Background work"
+    verbose_name = gettext_lazy("Background work")
 
     def ready(self) -> None:
         """Register the types in each app's `tasks` module and, if enabled, the demo's."""

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from jobs.models import Job, JobStatus
 from pipeline.database import instants
@@ -104,7 +106,7 @@ def read_schedule(company_id: UUID, job_id: UUID) -> Schedule | None:
 def schedule_weekly(job: Job, *, zone: str, actor: str) -> None:
     """Schedule the report for every Monday at 08:00 in a time zone; safe to call again."""
     plan = Plan(
-        name=f"Weekly report of {job.posting.title}"[:200],
+        name=(_("Weekly report of %(job)s") % {"job": job.posting.title})[:200],
         cron=MONDAY_MORNING,
         type_key=KEY,
         zone=zone,
@@ -158,10 +160,10 @@ def make(
     now = instants.now(ahead_seconds=job.clock_offset_seconds)
     chosen = _requested_week(week, zone, now)
     if chosen.monday < job.created_at.date() - timedelta(days=9) or chosen.end <= job.created_at:
-        raise NothingToReport("the job was created after that week")
+        raise NothingToReport(gettext_noop("the job was created after that week"))
     people = job.active_count + job.pending_count + job.waitlist_count
     if job.status == JobStatus.CLOSED and not people and job.last_event_at < chosen.start:
-        raise JobOver("the job was over before that week")
+        raise JobOver(gettext_noop("the job was over before that week"))
     figures, before = series.read_week(job_id, chosen), series.read_week(job_id, chosen.before)
     for counted, each in ((figures, chosen), (before, chosen.before)):
         if counted is not None:
@@ -187,14 +189,14 @@ def make(
 def _requested_week(monday: date | None, zone: str, now: datetime) -> Week:
     """Return the requested week. Raises BadWeek unless it is over."""
     if not time_zones.is_known(zone):
-        raise BadWeek(f"there is no time zone {zone!r}")
+        raise BadWeek(_("there is no time zone %(zone)s") % {"zone": repr(zone)})
     last = Week.last_whole(now, zone)
     if monday is None:
         return last
     if monday.weekday():
-        raise BadWeek("a week begins on a Monday")
+        raise BadWeek(gettext_noop("a week begins on a Monday"))
     if monday > last.monday:
-        raise BadWeek("that week is not over yet")
+        raise BadWeek(gettext_noop("that week is not over yet"))
     return Week(monday, zone)
 
 

@@ -7,7 +7,7 @@ at most BUCKETS points, curves 51.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
@@ -507,9 +507,15 @@ def position_steps(events: Iterable[LoggedPlace], me: UUID) -> list[PositionStep
         own = event.event if event.application_id == me else ""
         position = ahead + 1 if mine else None
         step = PositionStep(event.seq, event.at, position, own, bool(own) and event.took_back)
-        if not own and steps and steps[-1].position == step.position:
-            continue
         if not own and steps and steps[-1].at == step.at and not steps[-1].event:
             steps.pop()  # a cascade: only its result is a step
+        if not own and steps and steps[-1].position == step.position:
+            continue
         steps.append(step)
     return steps
+
+
+def position_changes(steps: Sequence[PositionStep]) -> list[PositionStep]:
+    """Return the steps that changed the position; own events also come without a change."""
+    before: list[int | None] = [0, *(step.position for step in steps)]
+    return [step for step, was in zip(steps, before, strict=False) if step.position != was]

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from applicants.models import ERASED
 from jobs import activity
@@ -427,13 +428,14 @@ def _run(
             what=what,
             format=format,
             task_id=context.task_id,
-            tell=partial(context.progress, note="rows written"),
+            tell=partial(context.progress, note=gettext_noop("rows written")),
             is_cancelled=lambda: context.cancelled,
         )
     except (JobNotFound, FilesFull, LogArchived) as error:
         raise Fatal(str(error)) from None
     except StoredFileNotFound:
         raise Retry(
-            "someone was erased meanwhile; the file is written again", after_seconds=1
+            gettext_noop("someone was erased meanwhile; the file is written again"),
+            after_seconds=1,
         ) from None
     return {"file_id": str(file.id), "rows": file.rows} if file else None

@@ -34,7 +34,7 @@ LARGEST, DECIMALS = 1_000_000_000, 4
 # A unit is the company's own word. Of these it is known how one is called.
 _ONE_OF = {
     f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "point", "mile")
-}
+} | {"people": "person"}
 
 Answers = dict[str, Any]
 _https = URLValidator(schemes=["https"])

@@ -88,6 +88,14 @@ class DrawTimeForm(PlainForm):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
+        limits = {"days": LONGEST_TO_DRAW.days, "count": f"{MOST_IN_DRAW:,}"}
+        fields["draw_day"].help_text = (
+            _(
+                "At most %(days)s days ahead. It cannot change once the job is open. Until then"
+                " nobody gets a seat, and at most %(count)s people can apply."
+            )
+            % limits
+        )
         fields["draw_zone"].initial = timezone.get_current_timezone_name()
 
     def clean(self) -> dict[str, Any]:

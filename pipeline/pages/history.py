@@ -14,7 +14,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
@@ -57,25 +59,27 @@ from tasks import time_zones
 
 # Headings of the differences between two moments, in the order in which they are shown.
 DIFFERENCES = {
-    "seated": "Offered a seat",
-    "confirmed": "Confirmed their seat",
-    "joined": "Joined",
-    "returned": "Came back: their place was given back",
-    "left": "Left",
-    "lost": "Lost their offer and are waiting again",
-    "verified": "Verified the email address",
-    "drawn": "Got a place by the draw",
-    "moved": "Moved in line",
-    "passed": "Joined and left in between",
+    "seated": gettext_lazy("Offered a seat"),
+    "confirmed": gettext_lazy("Confirmed their seat"),
+    "joined": pgettext_lazy("people", "Joined"),
+    "returned": gettext_lazy("Came back: their place was given back"),
+    "left": pgettext_lazy("people", "Left"),
+    "lost": gettext_lazy("Lost their offer and are waiting again"),
+    "verified": gettext_lazy("Verified the email address"),
+    "drawn": gettext_lazy("Got a place by the draw"),
+    "moved": gettext_lazy("Moved in line"),
+    "passed": gettext_lazy("Joined and left in between"),
 }
 
-BEFORE_ALL = "The job did not exist at that time. This is how it began."
-NOT_COMPARED = "There is no such event to compare with. Enter a number from 1 to {head:,}."
+BEFORE_ALL = gettext_lazy("The job did not exist at that time. This is how it began.")
+NOT_COMPARED = gettext_lazy(
+    "There is no such event to compare with. Enter a number from 1 to %(most)s."
+)
 CLOCKS_DIFFER = timedelta(minutes=10)  # a browser's clock may be this far ahead without a message
-NOT_YET = "That time is in the future. This is the line now."
-NOT_THAT_FAR = "The log does not have that many events. This is the line now."
-NO_EVENT = "Enter the number of an event. This is the line now."
-NO_TIME = "Enter a date and time. This is the line now."
+NOT_YET = gettext_lazy("That time is in the future. This is the line now.")
+NOT_THAT_FAR = gettext_lazy("The log does not have that many events. This is the line now.")
+NO_EVENT = gettext_lazy("Enter the number of an event. This is the line now.")
+NO_TIME = gettext_lazy("Enter a date and time. This is the line now.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Asked:
 
     seq: int | None = None
     as_of: datetime | None = None
-    problem: str = ""
+    problem: str | Promise = ""
 
 
 @require_safe
@@ -95,7 +99,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
     `?fragment=1` is the part that changes.
     """
-    _, job = own_job(request, job_id)
+    _member, job = own_job(request, job_id)
     asked, fragment = _requested_replay(request), request.GET.get("fragment")
     moment, problem = _requested_moment(job, asked)
     wanted = request.GET.get("with", "").strip()
@@ -103,7 +107,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if seq is not None and 1 <= seq <= moment.head:
         other = past.read_state(job.id, seq=seq, shown=0)
     elif wanted:
-        why_not = NOT_COMPARED.format(head=moment.head)
+        why_not = NOT_COMPARED % {"most": f"{moment.head:,}"}
     row = event_rows.describe(moment.event)
     context = {
         "job": job,
@@ -167,30 +171,39 @@ def _requested_replay(request: HttpRequest) -> Asked:
 def _requested_moment(job: Job, asked: Asked) -> tuple[PastState, str]:
     """Return the requested moment, or the nearest one with a sentence that says so."""
     try:
-        return past.read_state(job.id, seq=asked.seq, as_of=asked.as_of), asked.problem
+        return past.read_state(job.id, seq=asked.seq, as_of=asked.as_of), str(asked.problem)
     except NoSuchMoment:
-        return past.read_state(job.id, seq=1), BEFORE_ALL
+        return past.read_state(job.id, seq=1), str(BEFORE_ALL)
     except FutureMoment:
         if asked.as_of is None:
-            return past.read_state(job.id), NOT_THAT_FAR
+            return past.read_state(job.id), str(NOT_THAT_FAR)
         now = instants.now(ahead_seconds=job.clock_offset_seconds)
         is_now = asked.as_of - now < CLOCKS_DIFFER
-        return past.read_state(job.id), "" if is_now else NOT_YET
+        return past.read_state(job.id), "" if is_now else str(NOT_YET)
 
 
 def _replay_steps(moment: PastState) -> list[dict[str, Any]]:
     """Return the four steps from a moment; `seq` is False for a step that leads nowhere."""
     seq, back, on = moment.seq, moment.seq > 1, moment.seq < moment.head
     return [
-        {"label": "First", "icon": "chevron-double-left", "seq": back and 1},
+        {"label": pgettext("event", "First"), "icon": "chevron-double-left", "seq": back and 1},
         {
-            "label": "Previous",
+            "label": pgettext("event", "Previous"),
             "icon": "chevron-left",
             "seq": back and seq - 1,
             "rel": "prev",
         },
-        {"label": "Next", "icon": "chevron-right", "seq": on and seq + 1, "rel": "next"},
-        {"label": "Last", "icon": "chevron-double-right", "seq": on and moment.head},
+        {
+            "label": pgettext("event", "Next"),
+            "icon": "chevron-right",
+            "seq": on and seq + 1,
+            "rel": "next",
+        },
+        {
+            "label": pgettext("event", "Last"),
+            "icon": "chevron-double-right",
+            "seq": on and moment.head,
+        },
     ]
 
 
@@ -235,10 +248,10 @@ def _describe_change(change: Difference) -> str:
     if change.before and change.after:
         return f"{change.before} → {change.after}"
     if change.after:
-        return f"now {change.after} in line"
+        return _("now %(place)s in line") % {"place": change.after}
     if change.kind == "joined" and change.status != "WAITLIST":
-        return "has a seat"
-    return f"was {change.before} in line" if change.before else ""
+        return _("has a seat")
+    return _("was %(place)s in line") % {"place": change.before} if change.before else ""
 
 
 def _compared_replays(job: Job, moment: PastState, other: PastState) -> dict[str, Any]:
@@ -257,10 +270,10 @@ def _compared_replays(job: Job, moment: PastState, other: PastState) -> dict[str
             ]
             groups.append((words, total, people, total - len(of_kind)))
     counts: list[tuple[str, int, int]] = [
-        ("Seats", earlier.job["capacity"], later.job["capacity"]),
-        ("In review", earlier.counts["active"], later.counts["active"]),
-        ("Must confirm", earlier.counts["pending"], later.counts["pending"]),
-        ("Waiting", earlier.counts["waiting"], later.counts["waiting"]),
+        (pgettext("label", "Seats"), earlier.job["capacity"], later.job["capacity"]),
+        (_("In review"), earlier.counts["active"], later.counts["active"]),
+        (_("Must confirm"), earlier.counts["pending"], later.counts["pending"]),
+        (pgettext("label", "Waiting"), earlier.counts["waiting"], later.counts["waiting"]),
     ]
     return {
         "earlier": earlier,
@@ -279,10 +292,10 @@ PAGE = 25
 NAMESAKES = 10  # people with a matching name who are offered as choices
 # Files that can be prepared in the background.
 PREPARED = {
-    "log.jsonl": "Prepare the log (JSON lines)",
-    "log.csv": "Prepare the log (CSV)",
-    "applications.csv": "Prepare all applications (CSV)",
-    "applications.jsonl": "Prepare all applications (JSON lines)",
+    "log.jsonl": gettext_lazy("Prepare the log (JSON lines)"),
+    "log.csv": gettext_lazy("Prepare the log (CSV)"),
+    "applications.csv": gettext_lazy("Prepare all applications (CSV)"),
+    "applications.jsonl": gettext_lazy("Prepare all applications (JSON lines)"),
 }
 
 
@@ -291,7 +304,7 @@ PREPARED = {
 @time_limited
 def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's log; its newest page keeps itself up to date."""
-    _, job = own_job(request, job_id)
+    _member, job = own_job(request, job_id)
     name = request.GET.get("name", "").strip()[:200]
     found = Found([], None)
     if name and "\x00" not in name:
@@ -330,18 +343,12 @@ def _timeline_context(
         page = read_event_trees(job.id, before=before, limit=PAGE)
     last = page.rows[-1].event.seq if page.rows else None
     about = wanted.application_id
-    if about:
-        heading = f"Events about {read_names([about]).get(about, 'one person')}"
-    elif wanted.cause_seq:
-        heading = f"Events caused by event {wanted.cause_seq}"
-    else:
-        heading = f"Events: {EVENT_FILTERS[wanted.event]}" if wanted.event else "All events"
     search = request.GET.get("name", "").strip()
     return {
         "job": job,
         "tab": "timeline",
         "rows": event_rows.describe_job(page.rows),
-        "heading": heading,
+        "heading": _timeline_heading(wanted),
         "wanted": wanted,
         "about": about,
         "filters": [(event.value, label) for event, label in EVENT_FILTERS.items()],
@@ -359,6 +366,18 @@ def _timeline_context(
         "first_url": _timeline_url(job.id, request, before=None) if before else "",
         "plain_url": reverse("timeline", args=[job.id]),
     }
+
+
+def _timeline_heading(wanted: Wanted) -> str:
+    if about := wanted.application_id:
+        if name := read_names([about]).get(about):
+            return _("Events about %(name)s") % {"name": isolated(name)}
+        return _("Events about one person")
+    if wanted.cause_seq:
+        return _("Events caused by event %(number)s") % {"number": wanted.cause_seq}
+    if wanted.event:
+        return _("Events: %(kind)s") % {"kind": EVENT_FILTERS[wanted.event]}
+    return _("All events")
 
 
 def _timeline_url(job_id: UUID, request: HttpRequest, **changed: object) -> str:
@@ -420,7 +439,9 @@ def _render_verification(
 
 def _verdict_title(verdict: Verdict) -> str:
     if verdict.chain != "ok":
-        return f"The log is broken at event {verdict.first_bad_seq}"
+        return _("The log is broken at event %(number)s") % {"number": verdict.first_bad_seq}
     if not verdict.is_sound:
-        return "The line does not match its log"
-    return "The log is sound" if verdict.known is not False else "The log does not match your copy"
+        return _("The line does not match its log")
+    if verdict.known is False:
+        return _("The log does not match your copy")
+    return _("The log is sound")

@@ -12,8 +12,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from uuid_utils.compat import uuid7
@@ -54,21 +55,21 @@ class EndpointForm(PlainForm):
     url = forms.CharField(
         max_length=LONGEST_URL,
         label="URL",
-        help_text="Where we send each event, like https://example.org/webhooks.",
+        help_text=gettext_lazy("Where we send each event, like https://example.org/webhooks."),
         widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     description = NameField(
         max_length=LONGEST_DESCRIPTION,
         required=False,
-        label="Description",
-        help_text="What it is for, like “Chat channel of the hiring team”.",
+        label=pgettext_lazy("label", "Description"),
+        help_text=gettext_lazy("What it is for, like “Chat channel of the hiring team”."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     types = forms.MultipleChoiceField(
         required=False,
         choices=list(TYPES.items()),
         widget=forms.CheckboxSelectMultiple,
-        label="Events to send",
+        label=gettext_lazy("Events to send"),
     )
 
 
@@ -84,7 +85,7 @@ _PEOPLE = {
 _SEATS = gettext_lazy("Seats and misses")
 _OF_PREFIX = {
     "job": gettext_lazy("The job"),
-    "message": gettext_lazy("Messages"),
+    "message": pgettext_lazy("label", "Messages"),
     "task": gettext_lazy("Background work"),
 }
 
@@ -107,40 +108,40 @@ def describe_types(form: EndpointForm) -> str:
     chosen = len(form["types"].value() or [])
     if not chosen:
         return _("Every event")
-    words = ngettext("{chosen} of {all} kinds", "{chosen} of {all} kinds", chosen)
-    return words.format(chosen=chosen, all=len(TYPES))
+    words = ngettext("%(count)s of %(all)s kinds", "%(count)s of %(all)s kinds", chosen)
+    return words % {"count": chosen, "all": len(TYPES)}
 
 
 # Webhooks in words: why an attempt failed, and why an endpoint is off.
 
 
 FAILURES = {
-    Failure.NAME_NOT_FOUND: "The host name does not resolve",
-    Failure.ADDRESS_REFUSED: "The host has no address on the public internet",
-    Failure.CONNECTION_FAILED: "No connection",
-    Failure.TLS_FAILED: "The certificate could not be verified",
-    Failure.TIMEOUT: "No answer within 15 seconds",
-    Failure.BAD_ANSWER: "The answer could not be read",
-    Failure.REDIRECT: "It answered with a redirect, which we do not follow",
-    Failure.STATUS: "It answered with an error",
-    Failure.GONE: "It answered 410, so it wants no more webhooks",
-    Failure.SECRET_UNREADABLE: "We cannot read its secret any more: rotate it",
-    Failure.ENDPOINT_OFF: "Not sent, because the endpoint was switched off",
+    Failure.NAME_NOT_FOUND: gettext_lazy("The host name does not resolve"),
+    Failure.ADDRESS_REFUSED: gettext_lazy("The host has no address on the public internet"),
+    Failure.CONNECTION_FAILED: gettext_lazy("No connection"),
+    Failure.TLS_FAILED: gettext_lazy("The certificate could not be verified"),
+    Failure.TIMEOUT: gettext_lazy("No answer within 15 seconds"),
+    Failure.BAD_ANSWER: gettext_lazy("The answer could not be read"),
+    Failure.REDIRECT: gettext_lazy("It answered with a redirect, which we do not follow"),
+    Failure.STATUS: gettext_lazy("It answered with an error"),
+    Failure.GONE: gettext_lazy("It answered 410, so it wants no more webhooks"),
+    Failure.SECRET_UNREADABLE: gettext_lazy("We cannot read its secret any more: rotate it"),
+    Failure.ENDPOINT_OFF: gettext_lazy("Not sent, because the endpoint was switched off"),
 }
-OFF_REASONS: dict[str, str] = {
-    WebhookEndpoint.OffReason.BY_HAND: "It was switched off by hand.",
-    WebhookEndpoint.OffReason.GONE: (
+OFF_REASONS: dict[str, Promise] = {
+    WebhookEndpoint.OffReason.BY_HAND: gettext_lazy("It was switched off by hand."),
+    WebhookEndpoint.OffReason.GONE: gettext_lazy(
         "It answered 410 Gone, which means that it wants no more webhooks."
     ),
-    WebhookEndpoint.OffReason.FAILING: (
+    WebhookEndpoint.OffReason.FAILING: gettext_lazy(
         "A delivery failed ten times in three days, and nothing else arrived in that time."
     ),
 }
 # Word and tone of each state of a delivery.
 STATES = {
-    WebhookDelivery.State.PENDING: ("Waiting", "warn"),
-    WebhookDelivery.State.DELIVERED: ("Delivered", "good"),
-    WebhookDelivery.State.FAILED: ("Failed", "bad"),
+    WebhookDelivery.State.PENDING: (pgettext_lazy("delivery", "Waiting"), "warn"),
+    WebhookDelivery.State.DELIVERED: (pgettext_lazy("delivery", "Delivered"), "good"),
+    WebhookDelivery.State.FAILED: (pgettext_lazy("delivery", "Failed"), "bad"),
 }
 
 
@@ -148,8 +149,9 @@ def describe_failure(error: str, status: int | None) -> str:
     """Describe why an attempt failed; empty if it did not."""
     if not error:
         return ""
-    words = FAILURES.get(Failure(error), error)
-    return f"{words} ({status})" if status and error == Failure.STATUS else words
+    if status and error == Failure.STATUS:
+        return _("It answered with an error (%(status)s)") % {"status": status}
+    return str(FAILURES.get(Failure(error), error))
 
 
 # One webhook endpoint with its deliveries, and one delivery with its attempts.
@@ -159,10 +161,17 @@ _MANAGE = Action.MANAGE_WEBHOOKS
 ROWS = 50
 # Times since which failed deliveries can be sent again, by their value in the form.
 SINCE = {
-    "hour": ("the last hour", timedelta(hours=1)),
-    "day": ("the last 24 hours", timedelta(days=1)),
-    "days": ("the last 3 days", timedelta(days=3)),
-    "month": ("the last 30 days", timedelta(days=30)),
+    "hour": (gettext_lazy("the last hour"), timedelta(hours=1)),
+    "day": (gettext_lazy("the last 24 hours"), timedelta(days=1)),
+    "days": (gettext_lazy("the last 3 days"), timedelta(days=3)),
+    "month": (gettext_lazy("the last 30 days"), timedelta(days=30)),
+}
+# What is said when the deliveries of each are sent again.
+_SENT_AGAIN = {
+    "hour": gettext_lazy("Failed deliveries of the last hour are being sent again."),
+    "day": gettext_lazy("Failed deliveries of the last 24 hours are being sent again."),
+    "days": gettext_lazy("Failed deliveries of the last 3 days are being sent again."),
+    "month": gettext_lazy("Failed deliveries of the last 30 days are being sent again."),
 }
 
 
@@ -224,7 +233,7 @@ def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     except WebhookOff as error:
         messages.error(request, str(error))
         return redirect("webhook", row.id)
-    messages.success(request, "Test sent. Reload this page to see the answer.")
+    messages.success(request, _("Test sent. Reload this page to see the answer."))
     return redirect("webhook_delivery", row.id, sent.id)
 
 
@@ -238,7 +247,7 @@ def redeliver(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> Http
     except WebhookOff as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "Sent again. Reload this page to see the answer.")
+        messages.success(request, _("Sent again. Reload this page to see the answer."))
     return redirect("webhook_delivery", row.id, delivery_id)
 
 
@@ -247,18 +256,19 @@ def redeliver(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> Http
 def redeliver_all(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Start a task that sends every delivery again that has failed since a time."""
     owner, row = _read_endpoint(form_member(request), webhook_id)
-    words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
+    since = request.POST.get("since", "")
+    since = since if since in SINCE else "day"
     try:
         made = start_redelivering(
             company_id=owner.company.id,
             endpoint_id=row.id,
-            since=timezone.now() - age,
+            since=timezone.now() - SINCE[since][1],
             producer=f"member:{owner.user.id}",
         )
     except WebhookOff as error:
         messages.error(request, str(error))
         return redirect("webhook", row.id)
-    messages.success(request, f"Failed deliveries of {words} are being sent again.")
+    messages.success(request, str(_SENT_AGAIN[since]))
     return redirect("task", made.id)
 
 
@@ -337,7 +347,7 @@ def edit(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
         else:
-            messages.success(request, "Endpoint saved.")
+            messages.success(request, _("Endpoint saved."))
             return redirect("webhook", row.id)
     return _render_form(request, form, row)
 
@@ -361,7 +371,7 @@ def switch(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own_endpoint(request, webhook_id)
     on = request.POST.get("enabled") == "yes"
     endpoints.change(company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on})
-    messages.success(request, f"Endpoint switched {'on' if on else 'off'}.")
+    messages.success(request, _("Endpoint switched on.") if on else _("Endpoint switched off."))
     return redirect("webhook", row.id)
 
 
@@ -373,7 +383,7 @@ def delete(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "webhooks/delete.html", {"row": row})
     endpoints.delete(company_id=owner.company.id, endpoint_id=row.id)
-    messages.success(request, "Endpoint deleted.")
+    messages.success(request, _("Endpoint deleted."))
     return redirect("webhooks")
 
 

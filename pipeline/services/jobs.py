@@ -63,9 +63,7 @@ from pipeline.services.joining import write_reference
 
 security = logging.getLogger("security")
 
-JOB_CHANGED = activity.declare(
-    "job.changed", activity.Group.RULES, _("Changed a job: %(what)s")
-)
+JOB_CHANGED = activity.declare("job.changed", activity.Group.RULES, _("Changed a job: %(what)s"))
 
 
 MOST_SANDBOX_JOBS = 20

@@ -6,7 +6,7 @@ Every event is queued once for each endpoint that wants it, however often this r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 from uuid_utils.compat import uuid7
 
 from pipeline.domain.events import JOB_EVENTS
@@ -41,15 +43,15 @@ from tasks.sql.prepared import PreparedStatement
 TEST = "webhook.test"
 
 _OF_TASKS = {
-    "task.started": "A task began an attempt",
-    "task.succeeded": "A task succeeded",
-    "task.failed": "An attempt of a task failed",
-    "task.ended": "A task ended, with any result",
+    "task.started": gettext_lazy("A task began an attempt"),
+    "task.succeeded": gettext_lazy("A task succeeded"),
+    "task.failed": gettext_lazy("An attempt of a task failed"),
+    "task.ended": gettext_lazy("A task ended, with any result"),
 }
 
 
 MESSAGE_RECEIVED = "message.received"
-_OF_MESSAGES = {MESSAGE_RECEIVED: "An applicant wrote a message"}
+_OF_MESSAGES = {MESSAGE_RECEIVED: gettext_lazy("An applicant wrote a message")}
 
 
 def public_type(event: str) -> str:
@@ -58,9 +60,11 @@ def public_type(event: str) -> str:
 
 
 # Every type that an endpoint can ask for, in the order in which they are shown, with its meaning.
-TYPES: dict[str, str] = {public_type(event): each.webhook for event, each in DECLARED.items()} | (
-    _OF_MESSAGES | _OF_TASKS
-)
+TYPES: Mapping[str, str | Promise] = {
+    **{public_type(event): each.webhook for event, each in DECLARED.items()},
+    **_OF_MESSAGES,
+    **_OF_TASKS,
+}
 
 # The types of an event of the engine, by its kind.
 TYPES_OF_TASK_EVENT: dict[str, tuple[str, ...]] = {

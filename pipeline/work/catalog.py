@@ -9,6 +9,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from tasks import control, registry
 from tasks.models import Breaker, Status, Task, TaskType
@@ -21,8 +23,9 @@ class CompanyType:
     """A type of background work that a company may start."""
 
     key: str
-    title: str
-    about: str
+    title: Promise
+    noun: Promise  # the title after “starts”
+    about: Promise
     result: dict[str, Any]  # JSON schema of what a run returns
 
 
@@ -98,39 +101,51 @@ _SLEEP = {
 _ALL = (
     CompanyType(
         "applications.import",
-        "Import of applications",
-        "Imports the people in a CSV file, row by row, and keeps the refused rows.",
+        gettext_lazy("Import of applications"),
+        pgettext_lazy("starts", "import of applications"),
+        gettext_lazy("Imports the people in a CSV file, row by row, and keeps the refused rows."),
         _IMPORT,
     ),
     CompanyType(
         "applications.export",
-        "Export of applications",
-        "Writes everyone who has ever applied to a job to a file, as CSV or JSON lines.",
+        gettext_lazy("Export of applications"),
+        pgettext_lazy("starts", "export of applications"),
+        gettext_lazy(
+            "Writes everyone who has ever applied to a job to a file, as CSV or JSON lines."
+        ),
         _FILE,
     ),
     CompanyType(
         "log.export",
-        "Export of the log",
-        "Writes a job’s log to a file, as CSV or JSON lines.",
+        gettext_lazy("Export of the log"),
+        pgettext_lazy("starts", "export of the log"),
+        gettext_lazy("Writes a job’s log to a file, as CSV or JSON lines."),
         _FILE,
     ),
     CompanyType(
         "report.weekly",
-        "Weekly report",
-        "Counts what happened in a job from one Monday to the next.",
+        gettext_lazy("Weekly report"),
+        pgettext_lazy("starts", "weekly report"),
+        gettext_lazy("Counts what happened in a job from one Monday to the next."),
         _REPORT,
     ),
     CompanyType(
         "line.what_if",
-        "What-if",
-        "Replays a job’s log under other rules and compares the result with what happened.",
+        pgettext_lazy("task type", "What-if"),
+        pgettext_lazy("starts", "what-if"),
+        gettext_lazy(
+            "Replays a job’s log under other rules and compares the result with what happened."
+        ),
         _WHAT_IF,
     ),
     CompanyType(
         "demo.sleep",
-        "Sleep",
-        "Sleeps, so that you can try things out. It can be made to fail in several ways. Available "
-        "only if the site has switched it on.",
+        pgettext_lazy("task type", "Sleep"),
+        pgettext_lazy("starts", "sleep"),
+        gettext_lazy(
+            "Sleeps, so that you can try things out. It can be made to fail in several ways."
+            " Available only if the site has switched it on."
+        ),
         _SLEEP,
     ),
 )

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.utils.translation import gettext, gettext_lazy, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from jobs import activity, keys
 from jobs.models import ApiKey, Job, JobPosting, Scope
@@ -33,7 +33,7 @@ from tasks.stats import site_backlog
 security = logging.getLogger("security")
 
 EXPORT_STARTED = activity.declare(
-    "export.started", activity.Group.FILES, _("Started an export: %(what)s")
+    "export.started", activity.Group.FILES, gettext_lazy("Started an export: %(what)s")
 )
 
 
@@ -138,12 +138,21 @@ class WorkError(Exception):
     """Base class of these refusals. The text is for people."""
 
 
+def _most_tasks(limit: int, seconds: int) -> str:
+    words = ngettext(
+        "You can start at most %(count)s task in %(seconds)s seconds.",
+        "You can start at most %(count)s tasks in %(seconds)s seconds.",
+        limit,
+    )
+    return words % {"count": limit, "seconds": seconds}
+
+
 class TypeNotAllowed(WorkError):
     """The API key may not start work of this type."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
-            gettext("This key may not start %(type)s. An owner can change the limits of the key.")
+            _("This key may not start %(type)s. An owner can change the limits of the key.")
             % {"type": key}
         )
         self.key = key
@@ -155,9 +164,7 @@ class DemoSwitchedOff(WorkError, UnknownType):
     def __init__(self, key: str) -> None:
         UnknownType.__init__(self, key)
         self.args = (
-            gettext(
-                "%(type)s is a demo type, and those are switched off on this site (DEMO_TASKS=off)."
-            )
+            _("%(type)s is a demo type, and those are switched off on this site (DEMO_TASKS=off).")
             % {"type": key},
         )
 
@@ -166,12 +173,12 @@ class Backlogged(WorkError):
     """Too many tasks are waiting, for this company or in total. `wait` is in seconds."""
 
     def __init__(self, *, own: bool, limit: int, wait: int) -> None:
-        full = gettext("Too many tasks are waiting (the limit is %(limit)s). Try again later.")
-        if own:
-            full = gettext(
-                "Too many of your tasks are waiting (the limit is %(limit)s). Try again later."
-            )
-        super().__init__(full % {"limit": limit})
+        words = (
+            _("Too many of your tasks are waiting (the limit is %(limit)s). Try again later.")
+            if own
+            else _("Too many tasks are waiting (the limit is %(limit)s). Try again later.")
+        )
+        super().__init__(words % {"limit": limit})
         self.own = own
         self.limit = limit
         self.wait = wait
@@ -190,7 +197,7 @@ class RateExceeded(WorkError):
     """The caller has started too many tasks recently. `wait` is in seconds."""
 
     def __init__(self, *, limit: int, seconds: int, wait: int) -> None:
-        super().__init__(_describe_rate(limit, seconds))
+        super().__init__(_most_tasks(limit, seconds))
         self.limit = limit
         self.seconds = seconds
         self.wait = wait
@@ -204,7 +211,7 @@ class TooManyAtOnce(WorkError, OutOfRange):
 
     def __init__(self, *, count: int, limit: int, seconds: int) -> None:
         OutOfRange.__init__(self, "tasks", count, 1, limit)
-        self.args = (_describe_rate(limit, seconds),)
+        self.args = (_most_tasks(limit, seconds),)
 
 
 class TaskRequestRefused(WorkError):
@@ -220,12 +227,12 @@ class TooManySchedules(WorkError):
     """The company has reached its limit of schedules."""
 
     def __init__(self, limit: int) -> None:
-        full = ngettext(
-            "A company can have %(limit)s schedule. Delete one that is not needed.",
-            "A company can have %(limit)s schedules. Delete one that is not needed.",
+        words = ngettext(
+            "A company can have %(count)s schedule. Delete one that is not needed.",
+            "A company can have %(count)s schedules. Delete one that is not needed.",
             limit,
         )
-        super().__init__(full % {"limit": limit})
+        super().__init__(words % {"count": limit})
         self.limit = limit
 
 

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet, Value, Window
 from django.db.models.functions import Lead
 from django.utils.crypto import salted_hmac
+from django.utils.translation import pgettext, pgettext_lazy
 
 from jobs.models import ApiKey, JobPosting, User
 from pipeline.models import StoredFile
@@ -144,7 +145,16 @@ def count_recently_done_tasks(company_id: UUID) -> RecentlyDone:
 # Actors of a company's tasks: keys, members, schedules, workers and the site.
 
 
-_WORDS = {"worker": "a worker", "system": "the site"}
+# Translators: these, and the names of keys and schedules below, stand after "by".
+_WORDS = {
+    "worker": pgettext_lazy("by", "a worker"),
+    "system": pgettext_lazy("by", "the site"),
+}
+_DELETED = {
+    "key": pgettext_lazy("by", "a key that was deleted"),
+    "member": pgettext_lazy("by", "a member that was deleted"),
+    "schedule": pgettext_lazy("by", "a schedule that was deleted"),
+}
 # Actors of the site itself: its code, its back office, its command line.
 _SITES_OWN = ("", "site", "staff", "operator")
 
@@ -185,12 +195,14 @@ def actor_names(actors: Iterable[str]) -> dict[str, str]:
         return [thing for of, thing in parts.values() if of == kind and thing is not None]
 
     names = {
-        "key": _read_names(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
+        "key": _read_names(ApiKey, pgettext("by", "the key “%(name)s”"), task_actor_ids("key")),
         "member": _read_member_names(task_actor_ids("member")),
-        "schedule": _read_names(Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")),
+        "schedule": _read_names(
+            Schedule, pgettext("by", "the schedule “%(name)s”"), task_actor_ids("schedule")
+        ),
     }
     return {
-        actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that was deleted")
+        actor: str(_WORDS[kind] if kind in _WORDS else names[kind].get(thing, _DELETED[kind]))
         for actor, (kind, thing) in parts.items()
     }
 
@@ -200,12 +212,12 @@ def _read_member_names(ids: list[UUID]) -> dict[UUID | None, str]:
 
 
 def _read_names(
-    model: type[ApiKey] | type[Schedule], column: str, words: str, ids: list[UUID]
+    model: type[ApiKey] | type[Schedule], words: str, ids: list[UUID]
 ) -> dict[UUID | None, str]:
     if not ids:
         return {}
-    rows = model._default_manager.filter(pk__in=ids).values_list("pk", column)
-    return {row_id: words.format(isolated(name)) for row_id, name in rows}
+    rows = model._default_manager.filter(pk__in=ids).values_list("pk", "name")
+    return {row_id: words % {"name": isolated(name)} for row_id, name in rows}
 
 
 # Reads of a task's events, for programs and for people.

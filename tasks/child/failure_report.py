@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from tasks.errors import Cancelled, Discard, Fatal, Retry
 from tasks.payloads import hide_secrets
 
@@ -22,11 +24,11 @@ def describe(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[
     try:
         message = str(error)
     except Exception:
-        message = "an error that cannot be shown"
+        message = gettext_noop("an error that cannot be shown")
     if isinstance(error, MemoryError):
-        message = message or "the run exceeded the memory limit of its type"
+        message = message or gettext_noop("the run exceeded the memory limit of its type")
     elif isinstance(error, Cancelled):
-        message = "the run was interrupted"
+        message = gettext_noop("the run was interrupted")
     is_builtin = kind.__module__ == "builtins"
     return {
         "how": how,

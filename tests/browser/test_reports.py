@@ -108,6 +108,43 @@ def test_other_rules_are_tried_on_the_past(owner: Hands, company: Company) -> No
     no_sideways_scroll(page)
 
 
+LABELS = """
+() => [...document.querySelectorAll(".chart-plot")].flatMap((plot) => {
+  const found = [];
+  const figure = plot.closest(".figure").getBoundingClientRect();
+  for (const title of plot.querySelectorAll(".axis-title")) {
+    const box = title.getBoundingClientRect();
+    if (box.left < figure.left || box.right > figure.right) found.push(`cut: ${title.textContent}`);
+  }
+  const words = [...plot.querySelectorAll(".word")]
+    .map((word) => [word.getBoundingClientRect(), word.textContent])
+    .filter(([box]) => box.width)
+    .sort(([one], [other]) => one.left - other.left);
+  words.slice(1).forEach(([box, text], index) => {
+    const [before, earlier] = words[index];
+    if (box.left < before.right + 4) found.push(`meet: ${earlier} ${text}`);
+  });
+  return found;
+})
+"""
+
+
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_labels_of_charts_do_not_meet_and_are_not_cut(
+    width: str, browser_page: OpenPage, site: Site, company: Company
+) -> None:
+    job = two_weeks(company, ZONE)
+    page = browser_page(width)
+    sign_in_staff(page.context, site.url, member_of(company))
+    page.goto(f"/company/jobs/{job}/figures/?range=all")
+    shows(page, "Missed deadlines by hour of the day")
+
+    assert page.evaluate(LABELS) == []
+
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    assert page.evaluate(LABELS) == []
+
+
 def test_a_long_log_is_prepared_and_taken_away(
     owner: Hands, company: Company, expected_problems: list[str]
 ) -> None:

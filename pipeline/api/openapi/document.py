@@ -10,6 +10,7 @@ from inspect import cleandoc
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
+from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
@@ -42,10 +43,11 @@ _FOLLOWS = {
 
 @cache
 def build_document() -> Schema:
-    """Return the OpenAPI document of this code, built once per process."""
+    """Return the OpenAPI document of this code, in English, built once per process."""
     from drf_spectacular.generators import SchemaGenerator  # large and rarely requested
 
-    return SchemaGenerator().get_schema(request=None, public=True)
+    with translation.override("en"):
+        return SchemaGenerator().get_schema(request=None, public=True)
 
 
 @cache
@@ -426,7 +428,7 @@ def add_webhooks(result: Schema) -> None:
     }
     described = {**TYPES, TEST: "You sent a test to the endpoint"}
     result["webhooks"] = {
-        name: {"post": _webhook_operation(name, about, bodies[name.partition(".")[0]])}
+        name: {"post": _webhook_operation(name, str(about), bodies[name.partition(".")[0]])}
         for name, about in described.items()
     }
 

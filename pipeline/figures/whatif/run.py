@@ -10,6 +10,8 @@ from typing import Annotated, Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from jobs.models import Job
 from jobs.policies import policy_limits
@@ -70,7 +72,7 @@ class WhatIfUnderWay(WorkError):
 
     def __init__(self) -> None:
         super().__init__(
-            "A run is under way. Start the next one when it has finished, or cancel it."
+            _("A run is under way. Start the next one when it has finished, or cancel it.")
         )
 
 
@@ -99,7 +101,7 @@ def start_what_if(*, job: Job, rules: dict[str, Any], producer: str) -> None:
 # assumption is `ASSUMPTION`. The order never reads this.
 
 
-ASSUMPTION = (
+ASSUMPTION = gettext_lazy(
     "People answer or pass as long after an offer as they did, those who missed one would have"
     " missed it with more time too, reviews last as long as they did, and the same people apply."
 )
@@ -115,7 +117,7 @@ class NotReproducible(Exception):
     """The rules do not lead to this log, so other rules cannot be tried on it."""
 
     def __str__(self) -> str:
-        return (
+        return gettext_noop(
             "This log holds something that cannot be run again, such as an undone import or"
             " reserved seats, so other rules cannot be tried on it."
         )
@@ -278,7 +280,8 @@ def answer_what_if(
             read_what_if_log(job.id),
             Change(since, dict(rules), capacity),
             end,
-            tell=partial(context.progress, note="runs"),
+            # Translators: what is counted, like "3 of 7, runs."
+            tell=partial(context.progress, note=gettext_noop("runs")),
             is_cancelled=lambda: context.cancelled,
         )
     except Cancelled:
@@ -289,9 +292,14 @@ def answer_what_if(
 
 def _what_if_task_refusal(job: Job) -> str:
     if job.draw_at is not None:
-        return "A job whose order is drawn by lot cannot be run again under other rules."
+        return gettext_noop(
+            "A job whose order is drawn by lot cannot be run again under other rules."
+        )
     if removal_time(job):
-        return "The log of this job is in the archive. Whoever runs the site can put it back."
+        return gettext_noop(
+            "The log of this job is in the archive. Whoever runs the site can put it back."
+        )
     if job.seq > MOST_EVENTS:
-        return f"The log has more than {MOST_EVENTS:,} events, too many for a what-if."
+        words = _("The log has more than %(count)s events, too many for a what-if.")
+        return words % {"count": f"{MOST_EVENTS:,}"}
     return ""

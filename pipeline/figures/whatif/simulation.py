@@ -16,6 +16,8 @@ from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.utils.translation import gettext_noop
+
 from jobs.models import JobStatus
 from jobs.policies import Policy, logged_policy_values
 from pipeline.domain.contests import ANSWER, CONTESTABLE, OF_CONTESTS, ContestAnswer
@@ -70,7 +72,7 @@ class TooLong(Exception):
     """The simulation takes too long under these rules."""
 
     def __str__(self) -> str:
-        return (
+        return gettext_noop(
             "Under these rules the line changes too often to be run again. Try a longer window or"
             " cool-down, fewer misses, or fewer days."
         )

@@ -208,10 +208,10 @@ def _csv_texts(content: Iterable[bytes], *, whole: bool = True) -> Iterator[str]
 def _likely_encoding(line: int, undecodable: bytes) -> str:
     likely = "Mac Roman" if undecodable[:1] < b"\xa0" else "Windows-1252"
     why = _(
-        "This is not a text file in UTF-8: in line {line:,}, a letter is in another encoding,"
-        " probably {likely}."
+        "This is not a text file in UTF-8: in line %(line)s, a letter is in another encoding,"
+        " probably %(likely)s."
     )
-    return why.format(line=line, likely=likely)
+    return why % {"line": f"{line:,}", "likely": likely}
 
 
 # Reading of a stored file by a worker: rows replace the file's bytes.

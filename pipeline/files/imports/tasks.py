@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 from applicants.addresses import checked_address
 from pipeline.domain.errors import ImportUndoTooLate, StoredFileNotFound
@@ -329,11 +330,11 @@ def _run_service(
     """Run a service on an import of the task's company, and discard the task if it is gone."""
     file = StoredFile.objects.filter(id=import_id).first()
     if file is None or file.company_id != context.owner_id:
-        raise Discard("the company does not have this file, or no longer has it")
+        raise Discard(gettext_noop("the company does not have this file, or no longer has it"))
     try:
         return service(import_id, is_cancelled=lambda: context.cancelled, after_batch=after_batch)
     except ImportRun.DoesNotExist:
-        raise Discard("the file is no longer there") from None
+        raise Discard(gettext_noop("the file is no longer there")) from None
 
 
 def describe_result(run: ImportRun) -> dict[str, Any]:

@@ -32,7 +32,12 @@ from pipeline.domain.errors import ClockMoving, LogReadersBusy, ReceiptNotReady,
 from pipeline.domain.states import EventType
 from pipeline.domain.verbs import DECLARED
 from pipeline.domain.wishes import TAKEN_BACK
-from pipeline.figures.series import MOST_EVENTS, PositionStep, read_position_history
+from pipeline.figures.series import (
+    MOST_EVENTS,
+    PositionStep,
+    position_changes,
+    read_position_history,
+)
 from pipeline.files.exports import formatted_pieces
 from pipeline.line import removed_logs
 from pipeline.pages import limits
@@ -172,6 +177,7 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
     _person, seen = own_application(request, application_id)
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     steps = [] if card.job.awaits_draw else read_position_history(seen.application)
+    changes = position_changes(steps or [])
     context = {
         "card": card,
         "is_too_long": steps is None,
@@ -179,9 +185,9 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "chart": my_places_chart(steps or [], seen.now),
         "rows": [
             (step.at, step.position, _describe_step(step) if step.event else _("Others moved"))
-            for step in reversed((steps or [])[-ROWS:])
+            for step in reversed(changes[-ROWS:])
         ],
-        "more_rows": len(steps or []) > ROWS,
+        "more_rows": len(changes) > ROWS,
     }
     return render(request, "applicant/my_places.html", context)
 

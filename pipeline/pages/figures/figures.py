@@ -11,7 +11,9 @@ from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
@@ -35,16 +37,16 @@ from pipeline.pages.limits import time_limited
 from pipeline.wording.explanations import describe_target
 
 T = TypeVar("T")
-RANGES: dict[str, tuple[str, timedelta | None]] = {
-    "24h": ("24 hours", timedelta(hours=24)),
-    "7d": ("7 days", timedelta(days=7)),
-    "30d": ("30 days", timedelta(days=30)),
-    "all": ("All time", None),
+RANGES: dict[str, tuple[Promise, timedelta | None]] = {
+    "24h": (gettext_lazy("24 hours"), timedelta(hours=24)),
+    "7d": (gettext_lazy("7 days"), timedelta(days=7)),
+    "30d": (gettext_lazy("30 days"), timedelta(days=30)),
+    "all": (gettext_lazy("All time"), None),
 }
 USUAL = "7d"
 KEPT_SECONDS = 60
 ROWS = 40  # of the table behind the chart of seats and waitlist
-NO_CHARTS = (
+NO_CHARTS = gettext_lazy(
     "Open the job to see how full its seats are, how long people wait for an offer, how quickly"
     " they confirm it, when deadlines are missed, and why seats stay free."
 )
@@ -55,7 +57,7 @@ NO_CHARTS = (
 @time_limited
 def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show charts over a chosen period, and the numbers of the job's whole life."""
-    _, job = own_job(request, job_id)
+    _member, job = own_job(request, job_id)
     chosen = request.GET.get("range", USUAL)
     chosen = chosen if chosen in RANGES else USUAL
     zone_name = timezone.get_current_timezone_name()
@@ -82,7 +84,7 @@ def show(request: HttpRequest, job_id: UUID) -> HttpResponse:
         **build_ledger_context(ledger),
         "job": job,
         "tab": "figures",
-        "ranges": [(key, words) for key, (words, _) in RANGES.items()],
+        "ranges": [(key, words) for key, (words, _back) in RANGES.items()],
         "chosen": chosen,
         "no_charts": NO_CHARTS,
         "series": series,
@@ -122,10 +124,10 @@ def _kept(job: Job, name: str, read: Callable[[], T]) -> T:
 
 # Classes and labels of the causes, in the order of the columns.
 CAUSES = {
-    "missed": "Not answered",
-    "cooldown": "Cool-downs and “not now”",
-    "nobody": "Nobody waiting",
-    "paused": "Paused",
+    "missed": pgettext_lazy("lost seat hours", "Not answered"),
+    "cooldown": pgettext_lazy("lost seat hours", "Cool-downs and “not now”"),
+    "nobody": pgettext_lazy("lost seat hours", "Nobody waiting"),
+    "paused": pgettext_lazy("lost seat hours", "Paused"),
 }
 GROUP_SHARE = 0.72  # share of a week's place that its bars fill
 _HOUR = 3_600
@@ -157,7 +159,7 @@ def _draw_idle_hours(found: IdleSeats) -> Chart | None:
     """Draw the hours lost per week and cause, or None if none are."""
     hours = [
         [getattr(ledger, cause).total_seconds() / _HOUR for cause in CAUSES]
-        for _, ledger in found.weeks
+        for _week, ledger in found.weeks
     ]
     highest = max((max(week) for week in hours), default=0)
     if not highest:
@@ -166,24 +168,29 @@ def _draw_idle_hours(found: IdleSeats) -> Chart | None:
     place = 1 / len(hours)
     wide = place * GROUP_SHARE / len(CAUSES)
     bars = []
-    for number, ((week, _), lost) in enumerate(zip(found.weeks, hours, strict=True)):
+    for number, ((week, _ledger), lost) in enumerate(zip(found.weeks, hours, strict=True)):
         start = number * place + place * (1 - GROUP_SHARE) / 2
         for index, ((kind, words), amount) in enumerate(zip(CAUSES.items(), lost, strict=True)):
-            label = f"Week of {week.monday.day} {week.monday:%b}, {words}: {amount:,.1f} h"
+            # Translators: the label of a bar; %(cause)s is "Nobody waiting", %(hours)s a number.
+            label = _("Week of %(day)s, %(cause)s: %(hours)s h") % {
+                "day": f"{week.monday.day} {week.monday:%b}",
+                "cause": words,
+                "hours": f"{amount:,.1f}",
+            }
             bars.append(ChartBar(start + index * wide, wide * 0.88, amount / top, label, kind))
     return Chart(
         ident="idle",
-        title="Seat hours lost, by cause",
-        description="Hours times seats in each week.",
-        x_title=gettext("Week"),
-        y_title=gettext("Seat hours"),
+        title=_("Seat hours lost, by cause"),
+        description=_("Hours times seats in each week."),
+        x_title=pgettext("axis", "Week"),
+        y_title=_("Seat hours"),
         x=[
             ChartTick(
                 (number + 0.5) * place,
                 f"{week.monday.day} {week.monday:%b}",
                 wide_only=number % 2 == 1,
             )
-            for number, (week, _) in enumerate(found.weeks)
+            for number, (week, _ledger) in enumerate(found.weeks)
         ],
         y=y,
         bars=bars,

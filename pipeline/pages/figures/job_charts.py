@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from jobs.policies import Policy
 from pipeline.figures.series import STEPS, WAIT_EDGES, SeatTime, Series
@@ -19,7 +20,9 @@ from pipeline.pages.charts import (
     duration_ticks,
     straight_line,
 )
-from pipeline.wording.english import short_duration
+from pipeline.wording.english import joined, short_duration
+
+MOST_SPANS, MOST_HOURS = 3, 6  # with the most missed deadlines, that a sentence names
 
 
 def draw_answers(series: Series, policy: Policy) -> Chart | None:
@@ -33,21 +36,42 @@ def draw_answers(series: Series, policy: Policy) -> Chart | None:
     points = [(s / longest, step / STEPS * reached) for step, s in quantiles]
     return Chart(
         ident="answers",
-        title="Time to confirm an offered seat",
-        description=(
-            "Half of the confirmations arrived within"
-            f" {short_duration(answers_median(series))}."
-            f" In the end, {reached * 100:.0f}% of the offers were confirmed."
-            + " Quiet hours are part of these times."
-            * bool(policy.quiet_hours())
-        ),
+        title=_("Time to confirm an offered seat"),
+        description=_describe_answers(series, policy, reached),
         x_title=_("Time since the offer"),
         y_title=_("Offers confirmed"),
         x=duration_ticks(longest),
         y=SHARE_TICKS,
-        curves=[straight_line("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
-        marks=[ChartTick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
+        curves=[
+            straight_line(
+                "held", pgettext("label", "Confirmed"), [(0.0, 0.0), *points, (1.0, reached)]
+            )
+        ],
+        marks=[
+            ChartTick(
+                window_seconds / longest,
+                _("window: %(duration)s") % {"duration": short_duration(window_seconds)},
+            )
+        ],
     )
+
+
+def _describe_answers(series: Series, policy: Policy, reached: float) -> str:
+    given = {
+        "duration": short_duration(answers_median(series)),
+        "percent": f"{reached * 100:.0f}%",
+    }
+    if policy.quiet_hours():
+        words = _(
+            "Half of the confirmations arrived within %(duration)s. In the end, %(percent)s of the"
+            " offers were confirmed. Quiet hours are part of these times."
+        )
+    else:
+        words = _(
+            "Half of the confirmations arrived within %(duration)s. In the end, %(percent)s of the"
+            " offers were confirmed."
+        )
+    return words % given
 
 
 def answers_median(series: Series) -> float:
@@ -58,8 +82,12 @@ def answers_median(series: Series) -> float:
 def wait_groups() -> list[str]:
     """Return the names of the groups of times to the first offer."""
     words = [short_duration(edge) for edge in WAIT_EDGES]
-    between = [f"{low} to {high}" for low, high in pairwise(words)]
-    return [f"under {words[0]}", *between, f"over {words[-1]}"]
+    between = [
+        pgettext("durations", "%(low)s to %(high)s") % {"low": low, "high": high}
+        for low, high in pairwise(words)
+    ]
+    under = _("under %(duration)s") % {"duration": words[0]}
+    return [under, *between, _("over %(duration)s") % {"duration": words[-1]}]
 
 
 def draw_waits(series: Series) -> Chart | None:
@@ -73,10 +101,15 @@ def draw_waits(series: Series) -> Chart | None:
     edges = WAIT_EDGES[first:last]
     return Chart(
         ident="waits",
-        title="Time from applying to the first offer",
-        description=f"{sum(counts):,} first offers, by how long people had waited.",
+        title=_("Time from applying to the first offer"),
+        description=ngettext(
+            "%(count)s first offer, by how long people had waited.",
+            "%(count)s first offers, by how long people had waited.",
+            sum(counts),
+        )
+        % {"count": f"{sum(counts):,}"},
         x_title=_("Time waited"),
-        y_title=_("People"),
+        y_title=pgettext("axis", "People"),
         x=[
             ChartTick((n + 1) / len(counts), short_duration(edge), wide_only=n % 2 == 1)
             for n, edge in enumerate(edges)
@@ -92,13 +125,10 @@ def draw_hours(series: Series) -> Chart | None:
     if not any(counts):
         return None
     top, y = count_ticks(max(counts))
-    worst = counts.index(max(counts))
     return Chart(
         ident="hours",
-        title="Missed deadlines by hour of the day",
-        description=(
-            f"Most deadlines were missed between {worst:02}:00 and {(worst + 1) % 24:02}:00."
-        ),
+        title=_("Missed deadlines by hour of the day"),
+        description=describe_hours(counts),
         x_title=_("Hour of the deadline"),
         y_title=_("Deadlines missed"),
         x=[
@@ -109,6 +139,32 @@ def draw_hours(series: Series) -> Chart | None:
             counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
         ),
     )
+
+
+def describe_hours(counts: list[int]) -> str:
+    """Name the hours with the most missed deadlines, if they are few."""
+    most = max(counts)
+    spans: list[list[int]] = []
+    for hour in (hour for hour, count in enumerate(counts) if count == most):
+        if spans and spans[-1][1] == hour:
+            spans[-1][1] = hour + 1
+        else:
+            spans.append([hour, hour + 1])
+    if len(spans) > MOST_SPANS or sum(end - start for start, end in spans) > MOST_HOURS:
+        words = ngettext(
+            "No hour stands out: none had more than %(count)s missed deadline.",
+            "No hour stands out: none had more than %(count)s missed deadlines.",
+            most,
+        )
+        return words % {"count": f"{most:,}"}
+    times = [(f"{start:02}:00", f"{end % 24:02}:00") for start, end in spans]
+    if len(times) == 1:
+        [(start, end)] = times
+        words = _("Most deadlines were missed between %(start)s and %(end)s.")
+        return words % {"start": start, "end": end}
+    each = pgettext("clock", "%(start)s to %(end)s")
+    hours = joined([each % {"start": start, "end": end} for start, end in times])
+    return _("Most deadlines were missed in these hours: %(hours)s.") % {"hours": hours}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +185,11 @@ class JobSeatTimePart:
 def draw_seat_time(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[ChartBar]]:
     """Split the seat time into parts, and build the bar that shows them."""
     words = {
-        "review": "In review",
-        "offered": "Offered, not confirmed yet",
-        "nobody": "Free: nobody was waiting",
-        "cooldown": "Free: everyone waiting was in a cool-down or asked to wait",
-        "paused": "Free: the job was paused",
+        "review": _("In review"),
+        "offered": _("Offered, not confirmed yet"),
+        "nobody": _("Free: nobody was waiting"),
+        "cooldown": _("Free: everyone waiting was in a cool-down or asked to wait"),
+        "paused": _("Free: the job was paused"),
     }
     whole = sum(spent) or 1.0
     parts = [

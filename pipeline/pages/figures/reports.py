@@ -14,8 +14,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
+from django.utils.functional import Promise
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, npgettext, pgettext, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
@@ -30,7 +32,7 @@ from pipeline.pages.access import for_members, own_job
 from pipeline.pages.charts import Chart, ChartBar, ChartTick, count_ticks
 from pipeline.pages.figures.job_charts import JobSeatTimePart, draw_seat_time
 from pipeline.pages.live_page import live_page
-from pipeline.wording.english import capitalized, count, short_duration
+from pipeline.wording.english import short_duration
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
 from tasks.errors import TaskError
 from tasks.models import Status
@@ -38,13 +40,13 @@ from tasks.models import Status
 PAGE = 26  # half a year
 CHOICES = 12  # past weeks for which the page offers a report
 LIST_COLUMNS = {
-    "applied": "Applied",
-    "offered": "Offered",
-    "confirmed": "Confirmed",
-    "missed": "Missed",
-    "decided": "Decided",
+    "applied": pgettext_lazy("label", "Applied"),
+    "offered": pgettext_lazy("label", "Offered"),
+    "confirmed": pgettext_lazy("label", "Confirmed"),
+    "missed": pgettext_lazy("label", "Missed"),
+    "decided": pgettext_lazy("label", "Decided"),
 }
-NO_REPORTS = (
+NO_REPORTS = gettext_lazy(
     "A report covers one week, Monday to Monday: applications, offers, missed deadlines, waiting"
     " times and free seats, compared with the week before. Create the first one, or switch on"
     " Monday reports."
@@ -58,7 +60,7 @@ class Line:
 
     week: Week
     made_at: Any
-    cells: list[tuple[str, str]]
+    cells: list[tuple[Promise, str]]
 
 
 @require_safe
@@ -149,7 +151,7 @@ def show(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 @for_members()
 def download_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Return the numbers of one week's report as CSV."""
-    _, job = own_job(request, job_id)
+    _member, job = own_job(request, job_id)
     found = _read_week(job, week).report
     rows = csv_rows(found.figures["week"], found.figures["before"])
     response = HttpResponse(
@@ -190,10 +192,10 @@ def change_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     try:
         if request.POST.get("do") == "stop":
             reports.delete_schedule(job.company_id, job.id, actor=actor)
-            done = "Reports are no longer created on Mondays. Existing reports stay here."
+            done = _("Reports are no longer created on Mondays. Existing reports stay here.")
         else:
             reports.schedule_weekly(job, zone=timezone.get_current_timezone_name(), actor=actor)
-            done = "A report on the past week is created every Monday."
+            done = _("A report on the past week is created every Monday.")
         messages.success(request, done)
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))
@@ -221,10 +223,10 @@ def _parse_week(text: str) -> date | None:
 
 # Classes and labels of a day's bars, in the order of the day's numbers.
 DAY_BARS = {
-    "applied": "Applied",
-    "offered": "Offered",
-    "held": "Confirmed",
-    "miss": "Missed",
+    "applied": pgettext_lazy("label", "Applied"),
+    "offered": pgettext_lazy("label", "Offered"),
+    "held": pgettext_lazy("label", "Confirmed"),
+    "miss": pgettext_lazy("label", "Missed"),
 }
 GROUP_SHARE = 0.72  # share of a day's place that its bars fill
 
@@ -246,14 +248,19 @@ def draw_days(figures: dict[str, Any], week: Week) -> Chart | None:
     for number, (day, name) in enumerate(zip(figures["days"], day_names(week), strict=True)):
         start = number * place + place * (1 - GROUP_SHARE) / 2
         for index, ((kind, words), number_of) in enumerate(zip(DAY_BARS.items(), day, strict=True)):
-            label = f"{name}, {words}: {number_of:,}"
+            # Translators: the label of a bar: a day, "Applied", and a number.
+            label = _("%(day)s, %(figure)s: %(count)s") % {
+                "day": name,
+                "figure": words,
+                "count": f"{number_of:,}",
+            }
             bars.append(ChartBar(start + index * wide, wide * 0.88, number_of / top, label, kind))
     return Chart(
         ident="days",
-        title="Day by day",
-        description="Applications, offers, confirmations and missed deadlines on each day.",
-        x_title=_("Day"),
-        y_title=_("Number"),
+        title=_("Day by day"),
+        description=_("Applications, offers, confirmations and missed deadlines on each day."),
+        x_title=pgettext("axis", "Day"),
+        y_title=pgettext("axis", "Number"),
         x=[
             ChartTick((number + 0.5) / DAYS, f"{day:%a} {day.day}", wide_only=number % 2 == 1)
             for number, day in enumerate(week.days[:DAYS])
@@ -290,15 +297,11 @@ class WeekRow:
     """Number of the week and of the week before; None where there is none."""
 
     key: str
-    label: str
+    label: Promise
     is_time: bool  # in seconds; else a count
     value: float | None
     before: float | None
-
-    @property
-    def is_part(self) -> bool:
-        """True for a part of the number above."""
-        return self.label.startswith("of them")
+    is_part: bool = False  # of the number above
 
     @property
     def shown(self) -> str:
@@ -329,72 +332,83 @@ class WeekRow:
 @dataclass(frozen=True, slots=True)
 class _WeekNumber:
     key: str
-    label: str
+    label: Promise
     of: Callable[[WeekFigures], float | None]
     is_time: bool = False
+    is_part: bool = False
 
     def row(self, week: WeekFigures, before: WeekFigures | None) -> WeekRow:
         then = self.of(before) if before else None
-        return WeekRow(self.key, self.label, self.is_time, self.of(week), then)
+        return WeekRow(self.key, self.label, self.is_time, self.of(week), then, self.is_part)
 
 
-def _count(key: str, label: str) -> _WeekNumber:
-    return _WeekNumber(key, label, lambda figures: figures[key])
+def _count(key: str, label: Promise, *, is_part: bool = False) -> _WeekNumber:
+    return _WeekNumber(key, label, lambda figures: figures[key], is_part=is_part)
 
 
-def _decided(outcome: str, label: str) -> _WeekNumber:
+def _decided(outcome: str, label: Promise) -> _WeekNumber:
     key = f"decided_{outcome.lower()}"
     return _WeekNumber(key, label, lambda figures: figures["decided"].get(outcome, 0))
 
 
-def _part(group: str, part: str, label: str) -> _WeekNumber:
+def _part(group: str, part: str, label: Promise) -> _WeekNumber:
     return _WeekNumber(f"{part}_{group}", label, lambda figures: figures[group][part], is_time=True)
 
 
-# All numbers of a report, by topic.
+# All numbers of a report, by topic. The names of the topics stand in the CSV file.
 GROUPS: dict[str, tuple[_WeekNumber, ...]] = {
     "People": (
-        _count("applied", "Applied"),
-        _count("seated", "of whom went straight into review"),
-        _count("waiting_at_start", "Waiting at the start"),
-        _count("waiting_at_end", "Waiting at the end"),
-        _count("withdrawn", "Withdrew"),
-        _count("closed_out", "Released because the job closed"),
+        _count("applied", pgettext_lazy("label", "Applied")),
+        _count("seated", gettext_lazy("of whom went straight into review"), is_part=True),
+        _count("waiting_at_start", gettext_lazy("Waiting at the start")),
+        _count("waiting_at_end", gettext_lazy("Waiting at the end")),
+        _count("withdrawn", pgettext_lazy("label", "Withdrew")),
+        _count("closed_out", gettext_lazy("Released because the job closed")),
     ),
     "Offers": (
-        _count("offered", "Seats offered"),
-        _count("promoted", "of which to people waiting"),
-        _count("confirmed", "Confirmed"),
-        _count("missed", "Deadlines missed"),
-        _count("lapsed", "of which ended the application"),
-        _part("confirm_seconds", "median", "Time to confirm, median"),
-        _part("confirm_seconds", "p90", "Time to confirm, nine of ten"),
-        _part("wait_seconds", "median", "Wait for an offer, median"),
-        _part("wait_seconds", "p90", "Wait for an offer, nine of ten"),
+        _count("offered", gettext_lazy("Seats offered")),
+        _count("promoted", gettext_lazy("of which to people waiting"), is_part=True),
+        _count("confirmed", pgettext_lazy("label", "Confirmed")),
+        _count("missed", gettext_lazy("Deadlines missed")),
+        _count("lapsed", gettext_lazy("of which ended the application"), is_part=True),
+        _part("confirm_seconds", "median", gettext_lazy("Time to confirm, median")),
+        _part("confirm_seconds", "p90", gettext_lazy("Time to confirm, nine of ten")),
+        _part("wait_seconds", "median", gettext_lazy("Wait for an offer, median")),
+        _part("wait_seconds", "p90", gettext_lazy("Wait for an offer, nine of ten")),
     ),
     "Your decisions": (
-        _decided("HIRED", "Hired"),
-        _decided("REJECTED", "Not selected"),
-        _decided("REMOVED", "Removed"),
+        _decided("HIRED", pgettext_lazy("label", "Hired")),
+        _decided("REJECTED", gettext_lazy("Not selected")),
+        _decided("REMOVED", pgettext_lazy("label", "Removed")),
     ),
     "Seats": (
-        _count("held_at_start", "Taken at the start"),
-        _count("held_at_end", "Taken at the end"),
-        _count("seats_at_end", "Seats at the end"),
-        _part("seat_seconds", "review", "Seat time in review"),
-        _part("seat_seconds", "offered", "Seat time on offer"),
-        _part("seat_seconds", "nobody", "Free, nobody was waiting"),
-        _part("seat_seconds", "cooldown", "Free, everyone waiting in a cool-down or “not now”"),
-        _part("seat_seconds", "paused", "Free, the job was paused"),
+        _count("held_at_start", gettext_lazy("Taken at the start")),
+        _count("held_at_end", gettext_lazy("Taken at the end")),
+        _count("seats_at_end", gettext_lazy("Seats at the end")),
+        _part("seat_seconds", "review", gettext_lazy("Seat time in review")),
+        _part("seat_seconds", "offered", gettext_lazy("Seat time on offer")),
+        _part("seat_seconds", "nobody", gettext_lazy("Free, nobody was waiting")),
+        _part(
+            "seat_seconds",
+            "cooldown",
+            gettext_lazy("Free, everyone waiting in a cool-down or “not now”"),
+        ),
+        _part("seat_seconds", "paused", gettext_lazy("Free, the job was paused")),
         _WeekNumber(
             "missed_idle_seats",
-            "Lost to people who did not answer",
+            gettext_lazy("Lost to people who did not answer"),
             lambda figures: (figures.get("idle_seats") or {}).get("missed"),
             is_time=True,
         ),
     ),
 }
 
+GROUP_LABELS = {
+    "People": pgettext_lazy("label", "People"),
+    "Offers": pgettext_lazy("label", "Offers"),
+    "Your decisions": gettext_lazy("Your decisions"),
+    "Seats": pgettext_lazy("label", "Seats"),
+}
 COLUMNS = (("People", "Seats"), ("Offers", "Your decisions"))  # side by side on wide screens
 TILES = ("applied", "offered", "confirmed", "missed", "decided", "waiting_at_end")
 
@@ -408,16 +422,18 @@ def row_groups(week: WeekFigures, before: WeekFigures | None) -> list[tuple[str,
 
 def row_columns(
     week: WeekFigures, before: WeekFigures | None
-) -> list[list[tuple[str, list[WeekRow]]]]:
+) -> list[list[tuple[Promise, list[WeekRow]]]]:
     """Return all rows of a report, by column and group."""
     groups = dict(row_groups(week, before))
-    return [[(name, groups[name]) for name in names] for names in COLUMNS]
+    return [[(GROUP_LABELS[name], groups[name]) for name in names] for names in COLUMNS]
 
 
 def tile_rows(week: WeekFigures, before: WeekFigures | None) -> list[WeekRow]:
     """Return the most important numbers of a report."""
     known = {number.key: number for numbers in GROUPS.values() for number in numbers}
-    known["decided"] = _WeekNumber("decided", "You decided", lambda f: sum(f["decided"].values()))
+    known["decided"] = _WeekNumber(
+        "decided", gettext_lazy("You decided"), lambda f: sum(f["decided"].values())
+    )
     return [known[key].row(week, before) for key in TILES]
 
 
@@ -442,23 +458,51 @@ def _plain_number(number: float | None) -> float | None:
 
 def summarise(figures: WeekFigures) -> str:
     """Summarize the week in one or two sentences."""
-    offers = _count_words(figures["offered"], "seat was offered", "seats were offered")
-    people = _count_words(figures["applied"], "person applied", "people applied")
-    summary = f"{capitalized(people)} and {offers}"
-    if figures["confirmed"] or figures["missed"]:
-        confirmed = _count_words(
-            figures["confirmed"], "was confirmed", "were confirmed", nothing="none"
-        )
-        missed = _count_words(figures["missed"], "deadline was missed", "deadlines were missed")
-        summary += f"; {confirmed}, and {missed}"
+    said = [_summarise_offers(figures)]
     cooldown, nobody = (figures["seat_seconds"][part] for part in ("cooldown", "nobody"))
     if cooldown >= 1:
-        free = f"Seats stood free for {short_duration(cooldown)}"
-        return f"{summary}. {free} because nobody waiting could take them."
-    if nobody >= 1:
-        return f"{summary}. Seats stood free for {short_duration(nobody)}, but nobody was waiting."
-    return f"{summary}."
+        words = _("Seats stood free for %(duration)s because nobody waiting could take them.")
+        said.append(words % {"duration": short_duration(cooldown)})
+    elif nobody >= 1:
+        words = _("Seats stood free for %(duration)s, but nobody was waiting.")
+        said.append(words % {"duration": short_duration(nobody)})
+    return " ".join(said)
 
 
-def _count_words(number: int, one: str, many: str, *, nothing: str = "no") -> str:
-    return count(number, one, many) if number else f"{nothing} {many}"
+def _summarise_offers(figures: WeekFigures) -> str:
+    applied, offered = figures["applied"], figures["offered"]
+    confirmed, missed = figures["confirmed"], figures["missed"]
+    said = {
+        "applied": _counted(
+            applied,
+            ngettext("%(count)s person applied", "%(count)s people applied", applied),
+            none=_("No people applied"),
+        ),
+        "offered": _counted(
+            offered,
+            ngettext("%(count)s seat was offered", "%(count)s seats were offered", offered),
+            none=_("no seats were offered"),
+        ),
+    }
+    if not (confirmed or missed):
+        # Translators: clauses, like "5 people applied" and "3 seats were offered".
+        return _("%(applied)s and %(offered)s.") % said
+    said |= {
+        "confirmed": _counted(
+            confirmed,
+            npgettext("seats", "%(count)s was confirmed", "%(count)s were confirmed", confirmed),
+            none=pgettext("seats", "none were confirmed"),
+        ),
+        "missed": _counted(
+            missed,
+            ngettext("%(count)s deadline was missed", "%(count)s deadlines were missed", missed),
+            none=_("no deadlines were missed"),
+        ),
+    }
+    # Translators: clauses, like "5 people applied", "3 seats were offered", "2 were confirmed",
+    # "1 deadline was missed".
+    return _("%(applied)s and %(offered)s; %(confirmed)s, and %(missed)s.") % said
+
+
+def _counted(number: int, words: str, *, none: str) -> str:
+    return words % {"count": f"{number:,}"} if number else none

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from jobs.models import Job
 from pipeline.domain.permissions import Action
@@ -26,7 +27,7 @@ from pipeline.pages.access import for_members, own_job
 from pipeline.pages.charts import Chart, ChartTick, build_bars, count_ticks, straight_line
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
-from pipeline.wording.english import count, short_duration
+from pipeline.wording.english import short_duration
 from pipeline.work.start import WorkError
 from tasks.errors import TaskError
 from tasks.models import Status, Task
@@ -37,7 +38,7 @@ _WAIT = "median_wait_seconds"
 _LOST = ("missed", "cooldown", "nobody", "paused")
 
 
-def _number_field(label: str, low: int, high: int, help_text: str) -> forms.IntegerField:
+def _number_field(label: Any, low: int, high: int, help_text: Any = "") -> forms.IntegerField:
     return forms.IntegerField(
         label=label, min_value=low, max_value=high, required=False, help_text=help_text
     )
@@ -46,12 +47,17 @@ def _number_field(label: str, low: int, high: int, help_text: str) -> forms.Inte
 class WhatIfForm(PlainForm):
     """Other rules. An empty field leaves a rule as it was."""
 
-    days = _number_field("Days back", 1, MOST_DAYS, "Leave empty for the job’s whole past.")
-    window_hours = _number_field("Hours to confirm a seat", 1, _MOST_HOURS, "")
-    capacity = _number_field("Seats", 1, 10_000, "")
-    penalty_places = _number_field("Places lost after a miss", 0, 1_000, "")
-    max_decays = _number_field("Misses allowed", 0, 100, "")
-    cooldown_hours = _number_field("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
+    days = _number_field(
+        gettext_lazy("Days back"),
+        1,
+        MOST_DAYS,
+        gettext_lazy("Leave empty for the job’s whole past."),
+    )
+    window_hours = _number_field(gettext_lazy("Hours to confirm a seat"), 1, _MOST_HOURS)
+    capacity = _number_field(pgettext_lazy("label", "Seats"), 1, 10_000)
+    penalty_places = _number_field(gettext_lazy("Places lost after a miss"), 0, 1_000)
+    max_decays = _number_field(gettext_lazy("Misses allowed"), 0, 100)
+    cooldown_hours = _number_field(gettext_lazy("Hours of cool-down after a miss"), 1, _MOST_HOURS)
 
     def show_present_rules(self, job: Job) -> None:
         """Show the job's current rules in the fields."""
@@ -59,11 +65,11 @@ class WhatIfForm(PlainForm):
             "window_hours": short_duration(job.acknowledgment_window_seconds),
             "capacity": f"{job.capacity:,}",
             "penalty_places": f"{job.penalty_places:,}",
-            "max_decays": "no limit" if job.max_decays is None else f"{job.max_decays:,}",
+            "max_decays": _("no limit") if job.max_decays is None else f"{job.max_decays:,}",
             "cooldown_hours": short_duration(job.cooldown_seconds),
         }
         for name, value in present.items():
-            self.fields[name].help_text = f"Now: {value}."
+            self.fields[name].help_text = _("Now: %(value)s.") % {"value": value}
 
     def payload(self) -> dict[str, int]:
         """Return the fields that were filled in, as the task takes them."""
@@ -119,24 +125,28 @@ def _result_context(task: Task | None) -> dict[str, Any]:
         return shown | {"has_failed": task is not None and not shown["is_running"]}
     result = task.result
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("Seat hours lost", lambda run: f"{_lost_hours(run):,.1f}"),
+        (_("Seat hours lost"), lambda run: f"{_lost_hours(run):,.1f}"),
         (
-            "lost to offers that were not answered",
+            _("lost to offers that were not answered"),
             lambda run: f"{_hours(run, 'missed'):,.1f}",
         ),
         (
-            "lost while nobody could take a seat yet",
+            _("lost while nobody could take a seat yet"),
             lambda run: f"{_hours(run, 'cooldown'):,.1f}",
         ),
-        ("lost while nobody waited", lambda run: f"{_hours(run, 'nobody'):,.1f}"),
-        ("lost while paused", lambda run: f"{_hours(run, 'paused'):,.1f}"),
-        ("Seat hours in use", lambda run: f"{_hours(run, 'used'):,.1f}"),
+        (_("lost while nobody waited"), lambda run: f"{_hours(run, 'nobody'):,.1f}"),
+        (_("lost while paused"), lambda run: f"{_hours(run, 'paused'):,.1f}"),
+        (_("Seat hours in use"), lambda run: f"{_hours(run, 'used'):,.1f}"),
         (
-            "Median wait for the first seat",
-            lambda run: "unknown" if run[_WAIT] is None else short_duration(run[_WAIT]),
+            _("Median wait for the first seat"),
+            lambda run: (
+                pgettext("duration", "unknown")
+                if run[_WAIT] is None
+                else short_duration(run[_WAIT])
+            ),
         ),
-        ("People offered a first seat", lambda run: f"{run['offered']:,}"),
-        ("Misses", lambda run: f"{run['misses']:,}"),
+        (_("People offered a first seat"), lambda run: f"{run['offered']:,}"),
+        (pgettext("label", "Misses"), lambda run: f"{run['misses']:,}"),
     ]
     both = (result["happened"], result["what_if"])
     return shown | {
@@ -159,15 +169,24 @@ def _result_context(task: Task | None) -> dict[str, Any]:
 def _describe_changes(payload: Any) -> list[str]:
     """Return the rules that were changed, in words."""
     words: dict[str, Callable[[Any], str]] = {
-        "capacity": lambda value: count(value, "seat"),
-        "acknowledgment_window_seconds": lambda value: f"{short_duration(value)} to confirm",
-        "penalty_places": lambda value: f"{count(value, 'place')} lost after a miss",
-        "max_decays": lambda value: (
-            "any number of misses" if value is None else count(value, "miss", "misses")
+        "capacity": lambda value: ngettext("%(count)s seat", "%(count)s seats", value),
+        "acknowledgment_window_seconds": lambda _value: _("%(duration)s to confirm"),
+        "penalty_places": lambda value: ngettext(
+            "%(count)s place lost after a miss", "%(count)s places lost after a miss", value
         ),
-        "cooldown_seconds": lambda value: f"a cool-down of {short_duration(value)}",
+        "max_decays": lambda value: (
+            _("any number of misses")
+            if value is None
+            else ngettext("%(count)s miss", "%(count)s misses", value)
+        ),
+        "cooldown_seconds": lambda _value: _("a cool-down of %(duration)s"),
     }
-    return [say(payload[name]) for name, say in words.items() if name in payload]
+    return [
+        say(payload[name])
+        % {"count": f"{payload[name] or 0:,}", "duration": short_duration(payload[name])}
+        for name, say in words.items()
+        if name in payload
+    ]
 
 
 def _hours(run: dict[str, Any], part: str) -> float:
@@ -182,17 +201,23 @@ def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
     """Chart the seat hours that were lost beside those lost under the other rules."""
     hours = [round(_lost_hours(run)) for run in (happened, tried)]
     top, y = count_ticks(max(1, *hours))
-    names = ("As it was", "With the other rules")
+    names = (_("As it was"), _("With the other rules"))
     return Chart(
         ident="pair",
-        title="Seat hours lost",
-        description=f"{hours[0]:,} as it was, {hours[1]:,} with the other rules.",
-        x_title=_("Rules"),
+        title=_("Seat hours lost"),
+        description=_("%(was)s as it was, %(would)s with the other rules.")
+        % {"was": f"{hours[0]:,}", "would": f"{hours[1]:,}"},
+        x_title=pgettext("axis", "Rules"),
         y_title=_("Seat hours"),
         x=[ChartTick((number + 0.5) / 2, name) for number, name in enumerate(names)],
         y=y,
         bars=build_bars(
-            hours, [f"{name}: {number:,} h" for name, number in zip(names, hours, strict=True)], top
+            hours,
+            [
+                _("%(rules)s: %(hours)s h") % {"rules": name, "hours": f"{number:,}"}
+                for name, number in zip(names, hours, strict=True)
+            ],
+            top,
         ),
     )
 
@@ -205,8 +230,8 @@ def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
     points = [(number / last, lost / top) for number, lost in enumerate(hours)]
     return Chart(
         ident="sweep",
-        title="Seat hours lost, by the time to confirm",
-        description="The other rules with each time to confirm.",
+        title=_("Seat hours lost, by the time to confirm"),
+        description=_("The other rules with each time to confirm."),
         x_title=_("Time to confirm"),
         y_title=_("Seat hours"),
         x=[
@@ -216,5 +241,5 @@ def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
             for number, run in enumerate(windows)
         ],
         y=y,
-        curves=[straight_line("waiting", "Seat hours lost", points)],
+        curves=[straight_line("waiting", _("Seat hours lost"), points)],
     )

@@ -25,7 +25,7 @@ from jobs.models import Telling, User
 from jobs.team import locked_companies, set_away, set_member_emails
 from pipeline.pages.access import current_memberships, switch_current_member
 from pipeline.pages.staff.forms import OwnNameForm
-from pipeline.wording.english import isolated
+from pipeline.wording.english import isolated, joined
 
 TELLINGS = [
     (Telling.AT_ONCE, gettext_lazy("At once, by email")),
@@ -60,6 +60,7 @@ def _render(request: HttpRequest, form: OwnNameForm) -> HttpResponse:
     held = list(Authenticator.objects.filter(user=user).order_by("created_at"))
     recovery_codes = Authenticator.Type.RECOVERY_CODES
     codes = next((each for each in held if each.type == recovery_codes), None)
+    locked = locked_companies(user.id)
     context = {
         "name_form": form,
         "new_address": EmailAddress.objects.filter(user=user, verified=False).first(),
@@ -69,7 +70,8 @@ def _render(request: HttpRequest, form: OwnNameForm) -> HttpResponse:
         "has_second_step": bool(held),
         "needs_second_step": user.is_staff and not has_second_step(user.id),
         "idle_hours": settings.STAFF_IDLE_HOURS,
-        "locked_companies": locked_companies(user.id),
+        "locked_companies": locked,
+        "locked_names": joined([isolated(name) for name in locked]),
         "tellings": TELLINGS,
     }
     return render(request, "staff/account.html", context, status=422 if form.errors else 200)
@@ -93,7 +95,8 @@ def choose_emails(request: HttpRequest) -> HttpResponse:
     with suppress(ValueError):
         until = request.POST.get("away_until", "")
         set_away(membership_id=member.id, until=date.fromisoformat(until) if until else None)
-    messages.success(request, f"Emails about {isolated(member.company.name)}: saved.")
+    words = _("Emails about %(company)s: saved.")
+    messages.success(request, words % {"company": isolated(member.company.name)})
     return redirect("account")
 
 
@@ -107,5 +110,6 @@ def switch_company(request: HttpRequest) -> HttpResponse:
         raise Http404 from None
     if member is None:
         raise Http404
-    messages.success(request, f"You are now acting for {isolated(member.company.name)}.")
+    words = _("You are now acting for %(company)s.")
+    messages.success(request, words % {"company": isolated(member.company.name)})
     return redirect("company_jobs")

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from applicants.mail import post_private_email
 from jobs import team
@@ -32,14 +34,14 @@ class StaffAdapter(DefaultAccountAdapter):
     """Adapter for staff accounts, which companies and the operator create; nobody signs up."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "The email address or password is wrong.",
-        "incorrect_code": "This code is wrong. Copy it from the latest email.",
-        "too_many_login_attempts": (
+        "email_password_mismatch": gettext_lazy("The email address or password is wrong."),
+        "incorrect_code": gettext_lazy("This code is wrong. Copy it from the latest email."),
+        "too_many_login_attempts": gettext_lazy(
             "Too many attempts. Try again in 5 minutes, or tomorrow if that is refused."
         ),
-        "rate_limited": "Too many attempts. Try again in a few minutes.",
-        "email_taken": "Another account already uses this address.",
-        "incorrect_password": "This password is wrong.",
+        "rate_limited": gettext_lazy("Too many attempts. Try again in a few minutes."),
+        "email_taken": gettext_lazy("Another account already uses this address."),
+        "incorrect_password": gettext_lazy("This password is wrong."),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -114,7 +116,7 @@ class StaffMFAAdapter(DefaultMFAAdapter):
     """Adapter for two-step verification and passkeys."""
 
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": (
+        "incorrect_code": gettext_lazy(
             "This code is wrong or was just used. App codes change every 30 seconds: wait for the"
             " next one."
         ),
@@ -122,4 +124,4 @@ class StaffMFAAdapter(DefaultMFAAdapter):
 
     def build_totp_svg(self, url: str) -> str:
         """Draw the QR code as inline SVG, because our policy allows no data: images."""
-        return qr_code.draw_inline(url, "QR code with the secret below")
+        return qr_code.draw_inline(url, _("QR code with the secret below"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
@@ -13,14 +14,14 @@ from pipeline.work.catalog import catalogued_company_types
 from pipeline.work.start import MOST_A_MINUTE
 
 ROLES = {
-    Role.VIEWER: "Viewer: can see everything in the company but change nothing",
-    Role.RECRUITER: "Recruiter: can also create, open and pause jobs, import people and decide",
-    Role.OWNER: "Owner: can also change capacity and rules, close jobs, manage team and keys",
+    Role.VIEWER: _("Viewer: can see everything in the company but change nothing"),
+    Role.RECRUITER: _("Recruiter: can also create, open and pause jobs, import people and decide"),
+    Role.OWNER: _("Owner: can also change capacity and rules, close jobs, manage team and keys"),
 }
 SCOPES = {
-    Scope.READ: "Read: see everything in the company",
-    Scope.WRITE: "Write: do everything an owner can, except manage keys and the team",
-    Scope.APPLICANT_TOKENS: (
+    Scope.READ: _("Read: see everything in the company"),
+    Scope.WRITE: _("Write: do everything an owner can, except manage keys and the team"),
+    Scope.APPLICANT_TOKENS: _(
         "Applicant tokens: let your own site confirm and withdraw on behalf of your applicants"
     ),
 }
@@ -32,7 +33,7 @@ class OwnNameForm(PlainForm):
     name = NameField(
         required=False,
         max_length=NAME_LENGTH,
-        label=_("Name"),
+        label=pgettext_lazy("label", "Name"),
         help_text=_("Your colleagues see it, for example beside your notes."),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
@@ -44,7 +45,7 @@ class RoleForm(PlainForm):
     role = forms.ChoiceField(
         choices=list(ROLES.items()),
         widget=forms.RadioSelect,
-        label="Role",
+        label=pgettext_lazy("label", "Role"),
         initial=Role.RECRUITER,
     )
 
@@ -60,7 +61,7 @@ class MemberRoleForm(RoleForm):
             (SINGLE_JOBS, _("Single jobs: sees only the jobs that you choose")),
         ],
         widget=forms.RadioSelect,
-        label=_("Role"),
+        label=pgettext_lazy("label", "Role"),
     )
 
     def clean_role(self) -> Role | None:
@@ -106,7 +107,7 @@ class LinkForm(PlainForm):
         choices=[(1, _("In a day")), (7, _("In a week")), (30, _("In 30 days"))],
         coerce=int,
         initial=7,
-        label=_("Ends"),
+        label=pgettext_lazy("label", "Ends"),
     )
     uses = forms.IntegerField(
         min_value=1,
@@ -132,8 +133,8 @@ class AddMemberForm(RoleForm):
     """Form for a new member."""
 
     email = AddressField(
-        label="Email address",
-        help_text="We will email them how to sign in with a code, without a password.",
+        label=_("Email address"),
+        help_text=_("We will email them how to sign in with a code, without a password."),
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     field_order = ("email", "role")
@@ -148,36 +149,36 @@ class KeyForm(PlainForm):
     key_id = forms.UUIDField(widget=forms.HiddenInput)
     name = NameField(
         max_length=NAME_LENGTH,
-        label="Name",
-        help_text="What the key is for, like “Import from the careers page”.",
+        label=pgettext_lazy("label", "Name"),
+        help_text=_("What the key is for, like “Import from the careers page”."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
         choices=list(SCOPES.items()),
         widget=forms.CheckboxSelectMultiple,
-        label="Permissions",
+        label=pgettext_lazy("label", "Permissions"),
         initial=[Scope.READ],
     )
     expires_in_days = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_KEY_DAYS,
-        label="Days until it expires",
-        help_text="Leave blank for a key that is valid until you revoke it.",
+        label=_("Days until it expires"),
+        help_text=_("Leave blank for a key that is valid until you revoke it."),
     )
     tasks = forms.MultipleChoiceField(
         required=False,
         choices=lambda: [(each.key, each.title) for each in catalogued_company_types()],
         widget=forms.CheckboxSelectMultiple,
-        label="Tasks it can start",
+        label=_("Tasks it can start"),
         initial=lambda: [each.key for each in catalogued_company_types()],
     )
     tasks_per_minute = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_A_MINUTE,
-        label="Most tasks per minute",
-        help_text="Leave blank to use the limit of this site.",
+        label=_("Most tasks per minute"),
+        help_text=_("Leave blank to use the limit of this site."),
     )
 
     def clean_tasks(self) -> list[str] | None:

@@ -10,6 +10,8 @@ from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from uuid_utils.compat import uuid7
@@ -39,12 +41,12 @@ from pipeline.work.start import create_limited_key, read_many_limits
 
 ROWS = 50
 STATUS_CLASSES = {
-    StatusClass.SUCCESS: "Successful (2xx)",
-    StatusClass.REDIRECTION: "Not modified (3xx)",
-    StatusClass.CLIENT_ERROR: "Refused (4xx)",
-    StatusClass.SERVER_ERROR: "Failed (5xx)",
+    StatusClass.SUCCESS: gettext_lazy("Successful (2xx)"),
+    StatusClass.REDIRECTION: gettext_lazy("Not modified (3xx)"),
+    StatusClass.CLIENT_ERROR: gettext_lazy("Refused (4xx)"),
+    StatusClass.SERVER_ERROR: gettext_lazy("Failed (5xx)"),
 }
-MADE_ALREADY = (
+MADE_ALREADY = gettext_lazy(
     "This key was already created, and we show it only once. If you did not copy it, revoke it and"
     " create another."
 )
@@ -85,7 +87,8 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
         revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id, by=owner.user.id)
     except ApiKeyNotFound:
         raise Http404 from None
-    messages.success(request, f"Key “{isolated(revoked.name)}” revoked.")
+    words = _("Key “%(name)s” revoked.")
+    messages.success(request, words % {"name": isolated(revoked.name)})
     return redirect("api_keys")
 
 
@@ -158,10 +161,15 @@ def _describe_limits(limits: Producer | None) -> str:
     """Describe the tasks that a key may start; empty if it may start all."""
     if limits is None:
         return ""
-    parts = []
+    titles = [str(each.noun) for each in COMPANY_TYPES.values() if each.key in (limits.types or ())]
+    starts = ""
     if limits.types is not None:
-        titles = [each.title for each in COMPANY_TYPES.values() if each.key in limits.types]
-        parts.append(f"starts {', '.join(titles).lower() or 'no tasks'}")
-    if limits.per_minute is not None:
-        parts.append(f"at most {limits.per_minute:,} tasks per minute")
-    return "; ".join(parts)
+        # Translators: the tasks that a key may start, like "import of applications".
+        words = _("starts %(tasks)s") if titles else _("starts no tasks")
+        starts = words % {"tasks": ", ".join(titles)}
+    if limits.per_minute is None:
+        return starts
+    rate = ngettext(
+        "at most %(count)s task per minute", "at most %(count)s tasks per minute", limits.per_minute
+    ) % {"count": f"{limits.per_minute:,}"}
+    return _("%(tasks)s; %(rate)s") % {"tasks": starts, "rate": rate} if starts else rate

@@ -42,6 +42,7 @@ from disposable_email_domains import blocklist
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from fido2.webauthn import AuthenticationResponse
 
 from applicants.codes import normal_digits
@@ -60,9 +61,9 @@ security = logging.getLogger("security")
 
 TRIES_OF_ONE_CODE = 3
 PASSWORD_LABELS = {
-    "oldpassword": "Current password",
-    "password1": "New password",
-    "password2": "New password again",
+    "oldpassword": _("Current password"),
+    "password1": _("New password"),
+    "password2": _("New password again"),
 }
 # Emails of one kind to one address: a limit for all clients together, and one per client, so that
 # strangers cannot use up the owner's.
@@ -130,7 +131,7 @@ class WorkEmailForm(PlainForm):
 
     company = NameField(
         max_length=NAME_LENGTH,
-        label=_("Company"),
+        label=pgettext_lazy("label", "Company"),
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
     email = AddressField(
@@ -202,7 +203,7 @@ class ConfirmCodeForm(CodeOfAnyScript, ConfirmLoginCodeForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["code"].label = "Code from the email"
+        self.fields["code"].label = _("Code from the email")
         self.fields["code"].widget.attrs["autocapitalize"] = "characters"
 
     def clean_code(self) -> str:
@@ -233,7 +234,7 @@ class NewPasswordForm(forms.Form):
             if name in self.fields:
                 self.fields[name].label = label
                 self.fields[name].help_text = ""
-        self.fields["password1"].help_text = (
+        self.fields["password1"].help_text = _(
             "At least 12 characters. Not your email address, not only digits, and not a password"
             " that many people use."
         )
@@ -377,15 +378,17 @@ class AddPasskeyForm(AddWebAuthnForm):
     name = NameField(
         required=False,
         max_length=100,
-        label="Name",
-        help_text="To tell your passkeys apart, like “Work laptop”.",
+        label=pgettext_lazy("label", "Name"),
+        help_text=_("To tell your passkeys apart, like “Work laptop”."),
     )
     passwordless = forms.BooleanField(
         required=False,
         initial=True,
-        label="Sign in with this passkey alone",
-        help_text="Your device asks for your fingerprint, face or PIN, and you need no password."
-        " Otherwise, you use the passkey after your password.",
+        label=_("Sign in with this passkey alone"),
+        help_text=_(
+            "Your device asks for your fingerprint, face or PIN, and you need no password."
+            " Otherwise, you use the passkey after your password."
+        ),
     )
     credential = AnswerField()
 

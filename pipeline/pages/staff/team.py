@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from applicants.mail import post_private_email
@@ -41,19 +42,19 @@ from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
 
 MAILS = Rate(60, 3_600)  # emails per hour to people whom a company adds, repeated ones included
-TOO_MANY_MAILS = "Too many people were emailed in the last hour. Try again later."
-SAME_TEAM = (
+TOO_MANY_MAILS = gettext_lazy("Too many people were emailed in the last hour. Try again later.")
+SAME_TEAM = gettext_lazy(
     "A sandbox has the same team as its company. Leave test mode to see the team or change it."
 )
 # The share of the room for files at which the page says what to do.
 NEARLY_FULL = 0.9
 
-LAST_OWNER = (
+LAST_OWNER = gettext_lazy(
     "This is the last owner. Make someone else an owner first, so that the company can still be"
     " managed."
 )
 
-OWN_STEP_FIRST = (
+OWN_STEP_FIRST = gettext_lazy(
     "Add a passkey or an authenticator app to your own account first. Otherwise you could not come"
     " back to this page."
 )
@@ -98,8 +99,12 @@ def change_second_step(request: HttpRequest) -> HttpResponse:
     except SecondStepMissing:
         messages.error(request, OWN_STEP_FIRST)
         return redirect("team")
-    done = "is now required" if required else "is now optional for each member"
-    messages.success(request, f"Two-step verification {done}.")
+    messages.success(
+        request,
+        _("Two-step verification is now required.")
+        if required
+        else _("Two-step verification is now optional for each member."),
+    )
     return redirect("team")
 
 
@@ -131,13 +136,14 @@ def _add_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> boo
             by=owner.user.id,
         )
     except AlreadyMember:
-        form.add_error("email", "This person is already in the team.")
+        form.add_error("email", _("This person is already in the team."))
         return False
     except ValidationError as error:
         form.add_error("email", error)
         return False
     tell_new_member(added, by=owner.user)
-    messages.success(request, f"{added.user.email} added. We have emailed them how to sign in.")
+    words = _("%(email)s added. We have emailed them how to sign in.")
+    messages.success(request, words % {"email": added.user.email})
     return True
 
 
@@ -153,7 +159,8 @@ def _change_member(request: HttpRequest, owner: Member, colleague: Membership) -
     if "again" in request.POST:
         if may_email_member(owner):
             tell_new_member(colleague, by=owner.user)
-            messages.success(request, f"We have emailed {colleague.user.email} again.")
+            again = _("We have emailed %(email)s again.")
+            messages.success(request, again % {"email": colleague.user.email})
         else:
             messages.error(request, TOO_MANY_MAILS)
         return redirect("team")
@@ -165,19 +172,26 @@ def _change_member(request: HttpRequest, owner: Member, colleague: Membership) -
     try:
         if removes:
             remove_member(company_id=company.id, membership_id=colleague.id, by=owner.user.id)
-            messages.success(request, f"{email} removed from the team of {isolated(company.name)}.")
+            done = _("%(email)s removed from the team of %(company)s.")
+            messages.success(request, done % {"email": email, "company": isolated(company.name)})
             return redirect("account" if colleague.user_id == owner.user.id else "team")
         role: Role | None = form.cleaned_data["role"]
         change_role(company_id=company.id, membership_id=colleague.id, role=role, by=owner.user.id)
-        if role:
-            messages.success(request, f"{colleague.user.shown_name} is now {role.label.lower()}.")
-        else:
-            now = _("%(name)s now sees only the jobs that you choose.")
-            messages.success(request, now % {"name": colleague.user.shown_name})
+        messages.success(request, _describe_new_role(role, colleague.user.shown_name))
         return redirect("team")
     except LastOwner:
         messages.error(request, LAST_OWNER)
         return redirect("team_member", colleague.id)
+
+
+def _describe_new_role(role: Role | None, name: str) -> str:
+    words = {
+        Role.OWNER: _("%(name)s is now owner."),
+        Role.RECRUITER: _("%(name)s is now recruiter."),
+        Role.VIEWER: _("%(name)s is now viewer."),
+        None: _("%(name)s now sees only the jobs that you choose."),
+    }
+    return words[role] % {"name": isolated(name)}
 
 
 def _member_page(
@@ -208,6 +222,6 @@ def tell_new_member(member: Membership, *, by: User) -> None:
     text = render_to_string("staff/added_mail.txt", context)
     post_private_email(
         to=member.user.email,
-        subject=f"You have joined the team of {member.company.name}",
+        subject=_("You have joined the team of %(company)s") % {"company": member.company.name},
         text=text,
     )

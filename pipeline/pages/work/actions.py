@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from django import forms
 from django.http import Http404
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pipeline.pages.access import Member
 from pipeline.wording.task_words import TASK_STATUS_WORDS
@@ -31,15 +33,22 @@ def describe_refusal(error: TaskError | WorkError) -> str:
         case InvalidPayload():
             return "; ".join(f"{path}: {what}" if path else what for path, what in error.problems)
         case PayloadTooLarge():
-            return f"This is too long. Use at most {error.limit_bytes // 1024} KB of JSON."
+            size = {"size": error.limit_bytes // 1024}
+            return _("This is too long. Use at most %(size)s KB of JSON.") % size
         case WrongStatus():
-            return f"This is no longer possible: {TASK_STATUS_WORDS[error.status].clause}."
+            why = {"reason": TASK_STATUS_WORDS[error.status].clause}
+            return _("This is no longer possible: %(reason)s.") % why
         case DemoSwitchedOff():
             return str(error)
         case UnknownType():
-            return "This task type no longer exists, so the task cannot run."
+            return _("This task type no longer exists, so the task cannot run.")
         case RateExceeded():
-            return f"{error} Try again in {error.wait} seconds."
+            words = ngettext(
+                "%(refusal)s Try again in %(count)s second.",
+                "%(refusal)s Try again in %(count)s seconds.",
+                error.wait,
+            )
+            return words % {"refusal": error, "count": error.wait}
     return str(error)
 
 

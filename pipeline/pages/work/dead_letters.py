@@ -9,6 +9,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.database import instants
@@ -18,7 +20,6 @@ from pipeline.pages.access import current_member, for_members, form_member, requ
 from pipeline.pages.work import descriptions
 from pipeline.pages.work.actions import describe_refusal, member_actor
 from pipeline.pages.work.descriptions import build_task_rows, error_line
-from pipeline.wording import english
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.dead_letters import MOST_COUNTED, DeadLettersOfType, group_dead_letters
 from pipeline.work.tasks import read_task_page
@@ -45,7 +46,10 @@ class DeadLetterGroup:
     @property
     def button(self) -> str:
         """Return the label of the button that runs them again."""
-        return "Run it again" if self.of.number == 1 else f"Run all {self.count} again"
+        if self.of.number == 1:
+            return _("Run it again")
+        words = ngettext("Run all %(count)s again", "Run all %(count)s again", self.of.number)
+        return words % {"count": self.count}
 
 
 @require_safe
@@ -99,10 +103,10 @@ def replay_type(request: HttpRequest) -> HttpResponse:
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
-        messages.error(request, "Confirm that you want to run these tasks again.")
+        messages.error(request, _("Confirm that you want to run these tasks again."))
     else:
-        replayed = f"{english.count(count, 'task')} queued to run again."
-        messages.success(request, replayed if count else "There were no tasks left to run again.")
+        none = _("There were no tasks left to run again.")
+        messages.success(request, _queued(count) if count else none)
     return redirect("dead_letters")
 
 
@@ -125,9 +129,21 @@ def handle_ticked(request: HttpRequest) -> HttpResponse:
             refused.add(describe_refusal(error))
         else:
             done += 1
-    what = "queued to run again" if act is dead_letters.replay else "discarded"
     for reason in sorted(refused):
         messages.error(request, reason)
     if done or not refused:
-        messages.success(request, f"{english.count(done, 'task')} {what}.")
+        said = _queued(done) if act is dead_letters.replay else _discarded(done)
+        messages.success(request, said)
     return redirect("dead_letters")
+
+
+def _queued(number: int) -> str:
+    words = ngettext(
+        "%(count)s task queued to run again.", "%(count)s tasks queued to run again.", number
+    )
+    return words % {"count": f"{number:,}"}
+
+
+def _discarded(number: int) -> str:
+    words = ngettext("%(count)s task discarded.", "%(count)s tasks discarded.", number)
+    return words % {"count": f"{number:,}"}

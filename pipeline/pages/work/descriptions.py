@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -13,8 +14,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, npgettext, pgettext, pgettext_lazy
 
-from pipeline.wording.english import count, isolated, short_duration
+from pipeline.wording.english import isolated, short_duration
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import Subjects, find_subjects
@@ -22,79 +26,120 @@ from pipeline.work.tasks import actor_names
 from tasks.models import Status, Task
 from tasks.registry import TaskSpec
 
-FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
-GONE = "a deleted job"
+FORMATS: dict[str, str | Promise] = {"csv": "CSV", "jsonl": gettext_lazy("JSON lines")}
 
 # The endings that a test task can have.
 ENDINGS = {
-    "done": "Finish",
-    "fail": "Fail on each of three attempts",
-    "fatal": "Fail immediately, without retries",
-    "retry": "Request a retry",
-    "discard": "Report that it is no longer needed",
-    "ignore_cancel": "Finish, but ignore cancelling",
-    "hog": "Use up all memory",
-    "die": "Kill its own process",
+    "done": pgettext_lazy("ending of a test task", "Finish"),
+    "fail": gettext_lazy("Fail on each of three attempts"),
+    "fatal": gettext_lazy("Fail immediately, without retries"),
+    "retry": gettext_lazy("Request a retry"),
+    "discard": gettext_lazy("Report that it is no longer needed"),
+    "ignore_cancel": gettext_lazy("Finish, but ignore cancelling"),
+    "hog": gettext_lazy("Use up all memory"),
+    "die": gettext_lazy("Kill its own process"),
 }
 
-_THEN = {
-    "fail": ", then fail",
-    "fatal": ", then fail without retries",
-    "retry": ", then request a retry",
-    "discard": ", then report that it is not needed",
-    "hog": ", then use up all memory",
-    "die": ", then kill its process",
-    "ignore_cancel": ", ignoring cancelling",
+# Titles of test tasks by their ending. %(time)s is how long they sleep.
+_SLEEPS = {
+    "fail": gettext_lazy("Sleep %(time)s, then fail"),
+    "fatal": gettext_lazy("Sleep %(time)s, then fail without retries"),
+    "retry": gettext_lazy("Sleep %(time)s, then request a retry"),
+    "discard": gettext_lazy("Sleep %(time)s, then report that it is not needed"),
+    "hog": gettext_lazy("Sleep %(time)s, then use up all memory"),
+    "die": gettext_lazy("Sleep %(time)s, then kill its process"),
+    "ignore_cancel": gettext_lazy("Sleep %(time)s, ignoring cancelling"),
 }
 
 
-_IMPORT_TASKS = {
-    "applications.import": "Import {}",
-    "applications.check_import": "Check a file of {}",
-    "applications.undo_import": "Undo the import of {}",
+_OF_JOB = {
+    "report.weekly": gettext_lazy("Weekly report of %(job)s"),
+    "line.what_if": gettext_lazy("What-if of %(job)s"),
 }
 
 
 def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
     """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
-    title = isolated(subjects.jobs.get(str(given.get("job_id")), GONE))
+    title = _job_title(given.get("job_id"), subjects)
     match key:
         case "applications.import" | "applications.check_import" | "applications.undo_import":
-            found = subjects.imports.get(str(given.get("import_id")))
-            if found is None:
-                return "Import applicants from a deleted file"
-            people = "applicants" if found.rows is None else count(found.rows, "applicant")
-            into = isolated(subjects.jobs.get(str(found.job_id), GONE))
-            return _IMPORT_TASKS[key].format(f"{people} into {into}")
-        case "applications.export":
-            return f"Export the applications to {title}{_describe_task_format(given)}"
-        case "log.export":
-            return f"Export the log of {title}{_describe_task_format(given)}"
-        case "report.weekly":
-            week = given.get("week")
-            return f"Weekly report of {title}" + (f", week of {week}" if week else "")
+            return _describe_import(key, given, subjects)
+        case "applications.export" | "log.export":
+            return _describe_export(key, title, FORMATS.get(str(given.get("format"))))
+        case "report.weekly" if week := given.get("week"):
+            return _("Weekly report of %(job)s, week of %(week)s") % {"job": title, "week": week}
+        case "report.weekly" | "line.what_if":
+            return str(_OF_JOB[key]) % {"job": title}
         case "demo.sleep":
-            then = _THEN.get(str(given.get("then")), "")
-            return f"Sleep {describe_task_seconds(given.get('seconds', 0))}{then}"
+            words = _SLEEPS.get(str(given.get("then")), gettext_lazy("Sleep %(time)s"))
+            return str(words) % {"time": describe_task_seconds(given.get("seconds", 0))}
         case "webhooks.redeliver":
-            return "Send failed webhooks again"
-    return describe_task_type(key) + (f" of {title}" if "job_id" in given else "")
+            return _("Send failed webhooks again")
+    return describe_task_type(key)
+
+
+def _job_title(job_id: object, subjects: Subjects) -> str:
+    found = subjects.jobs.get(str(job_id))
+    return _("a deleted job") if found is None else isolated(found)
+
+
+def _describe_import(key: str, given: Mapping[str, Any], subjects: Subjects) -> str:
+    found = subjects.imports.get(str(given.get("import_id")))
+    if found is None:
+        return _("Import applicants from a deleted file")
+    number = found.rows
+    if number is None:
+        words = {
+            "applications.import": _("Import applicants into %(job)s"),
+            "applications.check_import": _("Check a file of applicants into %(job)s"),
+            "applications.undo_import": _("Undo the import of applicants into %(job)s"),
+        }[key]
+        return words % {"job": _job_title(found.job_id, subjects)}
+    words = {
+        "applications.import": ngettext(
+            "Import %(count)s applicant into %(job)s",
+            "Import %(count)s applicants into %(job)s",
+            number,
+        ),
+        "applications.check_import": ngettext(
+            "Check a file of %(count)s applicant into %(job)s",
+            "Check a file of %(count)s applicants into %(job)s",
+            number,
+        ),
+        "applications.undo_import": ngettext(
+            "Undo the import of %(count)s applicant into %(job)s",
+            "Undo the import of %(count)s applicants into %(job)s",
+            number,
+        ),
+    }[key]
+    return words % {"count": f"{number:,}", "job": _job_title(found.job_id, subjects)}
+
+
+def _describe_export(key: str, title: str, format: str | Promise | None) -> str:
+    given = {"job": title, "format": format}
+    match key, format:
+        case "applications.export", None:
+            return _("Export the applications to %(job)s") % given
+        case "applications.export", _any:
+            return _("Export the applications to %(job)s as %(format)s") % given
+        case _log, None:
+            return _("Export the log of %(job)s") % given
+    return _("Export the log of %(job)s as %(format)s") % given
 
 
 def describe_task_type(key: str) -> str:
     """Return the title of a type."""
     known = COMPANY_TYPES.get(key)
-    return known.title if known else key
-
-
-def _describe_task_format(given: Mapping[str, Any]) -> str:
-    return f" as {FORMATS[given['format']]}" if given.get("format") in FORMATS else ""
+    return str(known.title) if known else key
 
 
 def describe_task_seconds(value: Any) -> str:
     """Format seconds, like "2.5 s"."""
-    return f"{value:g} s" if isinstance(value, int | float) else "a while"
+    if not isinstance(value, int | float):
+        return pgettext("duration", "a while")
+    # Translators: a duration in seconds.
+    return _("%(number)s s") % {"number": f"{value:g}"}
 
 
 class DescribedTaskProgress(NamedTuple):
@@ -117,41 +162,76 @@ def describe_task_progress(task: Task) -> DescribedTaskProgress | None:
     if task.status not in (Status.RUNNING, Status.CANCELLING) or total <= 0:
         return None
     return DescribedTaskProgress(
-        min(report.get("done") or 0, total), total, report.get("note") or ""
+        min(report.get("done") or 0, total), total, describe_note(report.get("note"))
     )
+
+
+# Notes on progress that hold numbers, which workers store in English, and their messages.
+_NOTES = (
+    (
+        re.compile(r"(?P<accepted>[\d,]+) accepted, (?P<refused>[\d,]+) refused"),
+        pgettext_lazy("applications", "%(accepted)s accepted, %(refused)s refused"),
+    ),
+    (
+        re.compile(r"(?P<refused>[\d,]+) would be refused"),
+        pgettext_lazy("applications", "%(refused)s would be refused"),
+    ),
+)
+
+
+def describe_note(note: object) -> str:
+    """Return a worker's note on its progress in the reader's language."""
+    text = str(note or "")
+    for pattern, words in _NOTES:
+        if found := pattern.fullmatch(text):
+            return str(words) % found.groupdict()
+    return _translate_stored(text)
 
 
 def describe_task_result(task: Task) -> str:
     """Summarise the result of a finished task; empty if there is nothing to say."""
     found = task.result if isinstance(task.result, dict) else {}
+    refused = f"{found.get('refused', 0):,}"
     if "accepted" in found:
-        return f"{found['accepted']:,} accepted, {found.get('refused', 0):,} refused"
+        given = {"accepted": f"{found['accepted']:,}", "refused": refused}
+        words = pgettext("applications", "%(accepted)s accepted, %(refused)s refused")
+        return words % given
     if "undone" in found:
-        return f"{found['undone']:,} removed"
+        number = found["undone"]
+        return npgettext("applications", "%(count)s removed", "%(count)s removed", number) % {
+            "count": f"{number:,}"
+        }
     if "checked" in found:
-        return f"{found['checked']:,} checked, {found.get('refused', 0):,} would be refused"
+        given = {"checked": f"{found['checked']:,}", "refused": refused}
+        words = pgettext("rows", "%(checked)s checked, %(refused)s would be refused")
+        return words % given
     if "rows" in found:
-        return count(found["rows"], "row")
+        number = found["rows"]
+        return ngettext("%(count)s row", "%(count)s rows", number) % {"count": f"{number:,}"}
     if "slept_seconds" in found:
-        return f"slept {found['slept_seconds']:g} s"
+        return _("slept %(number)s s") % {"number": f"{found['slept_seconds']:g}"}
     return ""
 
 
-def describe_task_limits(spec: TaskSpec) -> list[str]:
-    """Return the limits of a type's runs as short phrases."""
-    limits = [f"Up to {count(spec.max_attempts, 'attempt')}"]
-    limits.append(f"at most {short_duration(spec.timeout_seconds)} each")
+def describe_task_limits(spec: TaskSpec) -> str:
+    """Return the limits of a type's runs as a sentence."""
+    attempts = ngettext("%(count)s attempt", "%(count)s attempts", spec.max_attempts) % {
+        "count": f"{spec.max_attempts:,}"
+    }
+    given = {"attempts": attempts, "time": short_duration(spec.timeout_seconds), "cap": spec.cap}
     if spec.cap:
-        limits.append(f"{spec.cap} at a time")
-    return limits
+        # Translators: a limit of a kind of background task. %(attempts)s is "3 attempts",
+        # %(time)s how long each may take, %(cap)s how many run at the same time.
+        return _("Up to %(attempts)s, at most %(time)s each, %(cap)s at a time.") % given
+    return _("Up to %(attempts)s, at most %(time)s each.") % given
 
 
 _SHAPES = {
-    "uuid": "an id, as in addresses",
-    "date": "a date, like 2026-11-16",
-    "number": "a number",
-    "integer": "a whole number",
-    "string": "text",
+    "uuid": gettext_lazy("an id, as in addresses"),
+    "date": gettext_lazy("a date, like 2026-11-16"),
+    "number": gettext_lazy("a number"),
+    "integer": gettext_lazy("a whole number"),
+    "string": pgettext_lazy("value of a field", "text"),
 }
 
 
@@ -159,20 +239,34 @@ def describe_task_fields(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Describe a payload's fields: each name with its allowed values."""
     required = schema.get("required", [])
     return [
-        (name, _describe_task_field(about) + ("" if name in required else "; optional"))
+        (name, words if name in required else _("%(values)s; optional") % {"values": words})
         for name, about in sorted((schema.get("properties") or {}).items())
+        for words in [_describe_task_field(about)]
     ]
+
+
+def _or(values: str, value: str) -> str:
+    # Translators: values of a field, like "csv or jsonl".
+    return _("%(values)s or %(value)s") % {"values": values, "value": value}
 
 
 def _describe_task_field(about: Mapping[str, Any]) -> str:
     if "enum" in about:
-        return " or ".join(str(each) for each in about["enum"])
+        return reduce(_or, map(str, about["enum"]))
     kind = str(about.get("format") or about.get("type") or "anything")
-    shape = _SHAPES.get(kind, kind)
+    shape = str(_SHAPES.get(kind, kind))
     if "minimum" in about and "maximum" in about:
-        return f"{shape} from {about['minimum']} to {about['maximum']}"
+        given = {"value": shape, "least": about["minimum"], "most": about["maximum"]}
+        # Translators: values of a field, like "a whole number from 1 to 60".
+        return _("%(value)s from %(least)s to %(most)s") % given
     if "maxLength" in about:
-        return f"{shape} of at most {about['maxLength']} characters"
+        most = about["maxLength"]
+        # Translators: values of a field, like "text of at most 20 characters".
+        return ngettext(
+            "%(value)s of at most %(count)s character",
+            "%(value)s of at most %(count)s characters",
+            most,
+        ) % {"value": shape, "count": most}
     return shape
 
 
@@ -210,10 +304,15 @@ def describe_failures(errors: list[Mapping[str, Any]]) -> list[Failure]:
 def error_line(error: Mapping[str, Any] | None) -> str:
     """Return an error in one line, like "ValueError: no such week"."""
     given = error or {}
-    name = str(given.get("class") or "Error").rpartition(".")[2]
-    message = " ".join(shorten_paths(str(given.get("message") or "")).split())
+    name = str(given.get("class") or pgettext("label", "Error")).rpartition(".")[2]
+    message = _translate_stored(" ".join(shorten_paths(str(given.get("message") or "")).split()))
     line = f"{name}: {message}" if message else name
     return line if len(line) <= LINE else line[: LINE - 1] + "…"
+
+
+def _translate_stored(text: str) -> str:
+    """Translate a text that a worker stored in English, if it is a whole message."""
+    return _(text) if text else ""
 
 
 def shorten_paths(text: str) -> str:
@@ -230,7 +329,6 @@ def shorten_paths(text: str) -> str:
 # Tasks in lists and pages: in words, with their subject and who started them.
 
 
-DOWNLOAD = "Download"
 MOST_REPEATED = 2  # rows below an equal one that are not folded
 SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
 
@@ -251,6 +349,7 @@ class TaskLink(NamedTuple):
     url: str
     label: str
     for_recruiters: bool = False
+    is_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +413,7 @@ def build_task_rows(
 def fold_equal_task_rows(rows: Sequence[TaskRow]) -> list[tuple[TaskRow, list[TaskRow]]]:
     """Fold consecutive equal rows behind the first one, if more than two follow it."""
     folded: list[tuple[TaskRow, list[TaskRow]]] = []
-    for _, equal in groupby(rows, key=lambda row: row.words):
+    for _words, equal in groupby(rows, key=lambda row: row.words):
         first, *others = equal
         if len(others) > MOST_REPEATED:
             folded.append((first, others))
@@ -348,11 +447,12 @@ def _task_row_link(task: Task, subjects: Subjects) -> TaskLink | None:
     found = task.result if isinstance(task.result, dict) else {}
     if run := subjects.imports.get(str(given.get("import_id"))):
         url = reverse("import_result", args=[run.job_id, given["import_id"]])
-        return TaskLink(url, "The import", for_recruiters=True)
+        return TaskLink(url, _("The import"), for_recruiters=True)
     if task.status != Status.SUCCEEDED:
         return None
     if "file_id" in found:
-        return TaskLink(reverse("stored_file", args=[found["file_id"]]), DOWNLOAD)
+        url = reverse("stored_file", args=[found["file_id"]])
+        return TaskLink(url, pgettext("act", "Download"), is_file=True)
     if task.type.key == "report.weekly" and given.get("job_id"):
-        return TaskLink(reverse("reports", args=[given["job_id"]]), "The reports")
+        return TaskLink(reverse("reports", args=[given["job_id"]]), _("The reports"))
     return None

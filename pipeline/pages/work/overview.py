@@ -15,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from pipeline.domain.permissions import Action
@@ -62,9 +62,11 @@ class SleepTaskForm(PlainForm):
     """Form for a test task that sleeps."""
 
     seconds = forms.IntegerField(
-        label="Seconds to sleep", min_value=0, max_value=LONGEST_SLEEP, initial=20
+        label=gettext_lazy("Seconds to sleep"), min_value=0, max_value=LONGEST_SLEEP, initial=20
     )
-    then = forms.ChoiceField(label="Then", choices=list(ENDINGS.items()), initial="done")
+    then = forms.ChoiceField(
+        label=pgettext_lazy("label", "Then"), choices=list(ENDINGS.items()), initial="done"
+    )
 
     def payload(self) -> dict[str, Any]:
         """Return the task's payload. The form must be valid."""
@@ -139,10 +141,10 @@ def _start_new(request: HttpRequest) -> HttpResponse:
     if not form.is_valid() or not attempt_task(form, start_overview_task):
         return _overview_page(request, member, form, status=422)
     if "demo.sleep" in paused_catalogued_types(member.company.id):
-        waits = "Test task created. It waits because its type is paused under Types."
+        waits = _("Test task created. It waits because its type is paused under Types.")
         messages.warning(request, waits)
     else:
-        started = "Test task created. It starts as soon as a worker is free."
+        started = _("Test task created. It starts as soon as a worker is free.")
         messages.success(request, started)
     return redirect("work")
 
@@ -250,16 +252,29 @@ def draw_run_charts(runs: Sequence[RecentRuns]) -> list[RunChart]:
     waits = [round(each.waited or 0) for each in runs]
     done, failed = [each.succeeded for each in runs], [each.failed for each in runs]
     return [
-        _draw_runs(runs, "throughput", "Tasks done", done, f"{sum(done):,} in the last hour."),
-        _draw_runs(runs, "failures", "Failed tasks", failed, f"{sum(failed):,} in the last hour."),
+        _draw_runs(runs, "throughput", _("Tasks done"), done, _in_last_hour(sum(done))),
+        _draw_runs(runs, "failures", _("Failed tasks"), failed, _in_last_hour(sum(failed))),
         _draw_runs(
             runs,
             "latency",
-            "Wait before the start, in seconds",
+            _("Wait before the start, in seconds"),
             waits,
-            f"Medians; the longest is {short_duration(max(waits))}.",
+            _("Medians; the longest is %(duration)s.") % {"duration": short_duration(max(waits))},
         ),
     ]
+
+
+def _in_last_hour(number: int) -> str:
+    words = ngettext("%(count)s in the last hour.", "%(count)s in the last hour.", number)
+    return words % {"count": f"{number:,}"}
+
+
+def _bar_label(ident: str, time: str, number: int) -> str:
+    given = {"time": time, "count": f"{number:,}"}
+    if ident == "latency":
+        # Translators: a time of day, and a number of seconds.
+        return _("%(time)s: %(count)s s") % given
+    return ngettext("%(time)s: %(count)s task", "%(time)s: %(count)s tasks", number) % given
 
 
 def _draw_runs(
@@ -267,15 +282,14 @@ def _draw_runs(
 ) -> RunChart:
     top, y = count_ticks(max(numbers))
     times = [f"{timezone.localtime(each.start):%H:%M}" for each in runs]
-    unit = "s" if ident == "latency" else "tasks"
-    labels = [f"{time}: {number:,} {unit}" for time, number in zip(times, numbers, strict=True)]
+    labels = [_bar_label(ident, *each) for each in zip(times, numbers, strict=True)]
     kind = "miss" if ident == "failures" else ""
     chart = Chart(
         ident=f"runs-{ident}",
         title=title,
         description=says,
-        x_title=_("Time"),
-        y_title=_("Seconds") if ident == "latency" else _("Tasks"),
+        x_title=pgettext("axis", "Time"),
+        y_title=pgettext("axis", "Seconds") if ident == "latency" else pgettext("axis", "Tasks"),
         x=[ChartTick(n / len(runs), time) for n, time in enumerate(times) if n % 4 == 0],
         y=y,
         bars=build_bars(numbers, labels, top, kind=kind),

@@ -19,7 +19,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from uuid_utils.compat import uuid7
 
@@ -48,16 +49,33 @@ from tasks.models import Schedule
 from tasks.scheduling.schedules import next_times
 
 # Indexed by the number of the day in a cron expression.
-DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+DAYS = (
+    pgettext_lazy("on", "Sunday"),
+    pgettext_lazy("on", "Monday"),
+    pgettext_lazy("on", "Tuesday"),
+    pgettext_lazy("on", "Wednesday"),
+    pgettext_lazy("on", "Thursday"),
+    pgettext_lazy("on", "Friday"),
+    pgettext_lazy("on", "Saturday"),
+)
+_EVERY_DAY = (
+    gettext_lazy("Every Sunday at %(time)s"),
+    gettext_lazy("Every Monday at %(time)s"),
+    gettext_lazy("Every Tuesday at %(time)s"),
+    gettext_lazy("Every Wednesday at %(time)s"),
+    gettext_lazy("Every Thursday at %(time)s"),
+    gettext_lazy("Every Friday at %(time)s"),
+    gettext_lazy("Every Saturday at %(time)s"),
+)
 
 # The choices of the form.
 RHYTHMS = {
-    "hourly": "Every hour, at the minute below",
-    "daily": "Every day",
-    "workdays": "Monday to Friday",
-    "weekly": "Every week, on one day",
-    "monthly": "Every month, on the 1st",
-    "cron": "Custom (cron expression)",
+    "hourly": gettext_lazy("Every hour, at the minute below"),
+    "daily": gettext_lazy("Every day"),
+    "workdays": gettext_lazy("Monday to Friday"),
+    "weekly": gettext_lazy("Every week, on one day"),
+    "monthly": gettext_lazy("Every month, on the 1st"),
+    "cron": gettext_lazy("Custom (cron expression)"),
 }
 
 _WORKDAYS = "1-5"
@@ -93,20 +111,36 @@ def describe_cron(cron: str) -> str:
     if found := parse_rhythm(cron):
         rhythm, at, day = found
         if rhythm == "hourly":
-            return f"Every hour, {at.minute} minutes past" if at.minute else "Every hour"
-        when = {
-            "daily": "Every day",
-            "workdays": "Monday to Friday",
-            "weekly": f"Every {DAYS[day]}",
-            "monthly": "On the 1st of every month",
+            return _every_hour(at.minute)
+        words = {
+            "daily": _("Every day at %(time)s"),
+            "workdays": _("Monday to Friday at %(time)s"),
+            "weekly": str(_EVERY_DAY[day]),
+            "monthly": _("On the 1st of every month at %(time)s"),
         }
-        return f"{when[rhythm]} at {at:%H:%M}"
+        return words[rhythm] % {"time": f"{at:%H:%M}"}
     if cron.split() == ["*"] * 5:
-        return "Every minute"
+        return _every_minutes(1)
     step = re.fullmatch(r"\*/(\d{1,2}) \* \* \* \*", " ".join(cron.split()))
     if step and int(step[1]) and 60 % int(step[1]) == 0:
-        return "Every minute" if step[1] == "1" else f"Every {int(step[1])} minutes"
+        return _every_minutes(int(step[1]))
     return ""
+
+
+def _every_hour(minute: int) -> str:
+    if not minute:
+        return _("Every hour")
+    words = ngettext(
+        "Every hour, %(count)s minutes past", "Every hour, %(count)s minutes past", minute
+    )
+    return words % {"count": minute}
+
+
+def _every_minutes(minutes: int) -> str:
+    if minutes == 1:
+        return _("Every minute")
+    words = ngettext("Every %(count)s minute", "Every %(count)s minutes", minutes)
+    return words % {"count": minutes}
 
 
 # Form of a schedule.
@@ -118,7 +152,7 @@ TASK_TYPES = (*OF_JOBS, "demo.sleep")  # not imports: an import has one file
 
 SLEEP_SECONDS = 5
 DAY_CHOICES = [(str(n % 7), DAYS[n % 7]) for n in range(1, 8)]
-CHOOSE = [("", "Choose a job")]
+CHOOSE = [("", gettext_lazy("Choose a job"))]
 
 
 class ScheduleForm(PlainForm):
@@ -126,31 +160,39 @@ class ScheduleForm(PlainForm):
 
     schedule_id = forms.UUIDField(widget=forms.HiddenInput, required=False)
     name = NameField(
-        label="Name",
+        label=pgettext_lazy("label", "Name"),
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    type = forms.ChoiceField(label="What to run", choices=[(key, key) for key in TASK_TYPES])
-    job = forms.ChoiceField(label="For which job")
-    format = forms.ChoiceField(label="Format", choices=list(FORMATS.items()), initial="csv")
-    rhythm = forms.ChoiceField(label="How often", choices=list(RHYTHMS.items()), initial="weekly")
-    day = forms.ChoiceField(label="On", choices=DAY_CHOICES, initial="1")
+    type = forms.ChoiceField(
+        label=gettext_lazy("What to run"), choices=[(key, key) for key in TASK_TYPES]
+    )
+    job = forms.ChoiceField(label=gettext_lazy("For which job"))
+    format = forms.ChoiceField(
+        label=pgettext_lazy("label", "Format"), choices=list(FORMATS.items()), initial="csv"
+    )
+    rhythm = forms.ChoiceField(
+        label=gettext_lazy("How often"), choices=list(RHYTHMS.items()), initial="weekly"
+    )
+    day = forms.ChoiceField(label=pgettext_lazy("label", "On"), choices=DAY_CHOICES, initial="1")
     at = forms.TimeField(
-        label="At",
+        label=pgettext_lazy("label", "At"),
         initial=time(8, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        error_messages={"invalid": "Enter a time, like 08:00."},
+        error_messages={"invalid": gettext_lazy("Enter a time, like 08:00.")},
     )
     cron = forms.CharField(
-        label="Cron expression",
+        label=gettext_lazy("Cron expression"),
         max_length=100,
-        help_text="Minute, hour, day of the month, month, day of the week."
-        " 30 8 * * 1,4 runs every Monday and Thursday at 08:30.",
+        help_text=gettext_lazy(
+            "Minute, hour, day of the month, month, day of the week."
+            " 30 8 * * 1,4 runs every Monday and Thursday at 08:30."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    zone = TimeZoneField(label="Time zone")
+    zone = TimeZoneField(label=gettext_lazy("Time zone"))
     catch_up = forms.BooleanField(
-        label="Catch up on missed runs",
+        label=gettext_lazy("Catch up on missed runs"),
         required=False,
         help_text=gettext_lazy("After an outage. Otherwise only the last one runs."),
     )
@@ -249,7 +291,9 @@ def initial_new_values() -> dict[str, Any]:
 
 
 SHOWN, HISTORY_SHOWN = 50, 20
-NO_TIME = "This expression never runs. Each field must be a number, a list, a range or *."
+NO_TIME = gettext_lazy(
+    "This expression never runs. Each field must be a number, a list, a range or *."
+)
 NOT_OF_TIMES = ("name", "type", "job", "format")  # fields that a preview does not need
 
 
@@ -308,7 +352,8 @@ def new(request: HttpRequest) -> HttpResponse:
         )
 
     if _is_saved(request, form, create_schedule_from_form):
-        messages.success(request, f"Schedule “{form.cleaned_data['name']}” created.")
+        words = _("Schedule “%(name)s” created.")
+        messages.success(request, words % {"name": isolated(form.cleaned_data["name"])})
         return redirect("schedules")
     return _render_form(request, form, None)
 
@@ -333,7 +378,8 @@ def edit(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
         )
 
     if _is_saved(request, form, change_schedule_from_form):
-        messages.success(request, f"Schedule “{form.cleaned_data['name']}” saved.")
+        words = _("Schedule “%(name)s” saved.")
+        messages.success(request, words % {"name": isolated(form.cleaned_data["name"])})
         return redirect("schedules")
     return _render_form(request, form, schedule)
 
@@ -401,8 +447,10 @@ def switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     except TaskError as error:
         messages.error(request, describe_refusal(error))
     else:
-        state = "on" if on else "off"
-        messages.success(request, f"Schedule “{isolated(changed.name)}” switched {state}.")
+        words = (
+            _("Schedule “%(name)s” switched on.") if on else _("Schedule “%(name)s” switched off.")
+        )
+        messages.success(request, words % {"name": isolated(changed.name)})
     return redirect("schedules")
 
 
@@ -420,7 +468,8 @@ def delete(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
         schedule_id=schedule_id,
         actor=member_actor(member),
     )
-    messages.success(request, f"Schedule “{isolated(schedule.name)}” deleted.")
+    words = _("Schedule “%(name)s” deleted.")
+    messages.success(request, words % {"name": isolated(schedule.name)})
     return redirect("schedules")
 
 
@@ -461,5 +510,5 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     except (TaskError, WorkError) as error:
         messages.error(request, describe_refusal(error))
     else:
-        messages.success(request, "Started. Its next time stays as it is.")
+        messages.success(request, _("Started. Its next time stays as it is."))
     return redirect("schedule_history", schedule_id=schedule_id)

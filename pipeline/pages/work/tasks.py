@@ -13,7 +13,9 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipeline.database import instants
@@ -32,6 +34,7 @@ from pipeline.pages.work.actions import attempt_task, describe_refusal, member_a
 from pipeline.pages.work.descriptions import (
     build_task_rows,
     describe_failures,
+    describe_note,
     describe_task_seconds,
     task_row_changes_soon,
 )
@@ -54,8 +57,8 @@ class TaskPayloadForm(PlainForm):
     """Form for a payload as JSON. Keeps the text exactly as typed."""
 
     payload = forms.CharField(
-        label="Payload",
-        help_text="The task’s input, as JSON. Your change applies from this run on.",
+        label=pgettext_lazy("label", "Payload"),
+        help_text=gettext_lazy("The task’s input, as JSON. Your change applies from this run on."),
         widget=forms.Textarea(
             attrs={"rows": 8, "spellcheck": "false", "autocapitalize": "off", "class": "code-text"}
         ),
@@ -67,16 +70,18 @@ class TaskPayloadForm(PlainForm):
         text = self.cleaned_data["payload"]
         if HIDDEN in text:
             raise forms.ValidationError(
-                f"Secrets are hidden here. Enter the secret again in place of {HIDDEN}."
+                _("Secrets are hidden here. Enter the secret again in place of %(mark)s.")
+                % {"mark": HIDDEN}
             )
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
             raise forms.ValidationError(
-                f"This is not valid JSON: {error.msg}, line {error.lineno}, column {error.colno}."
+                _("This is not valid JSON: %(why)s, line %(line)s, column %(column)s.")
+                % {"why": error.msg, "line": error.lineno, "column": error.colno}
             ) from None
         except (ValueError, RecursionError):
-            raise forms.ValidationError("This JSON cannot be read.") from None
+            raise forms.ValidationError(_("This JSON cannot be read.")) from None
 
 
 PEOPLE = ("member", "key")  # prefixes of actors that are not workers
@@ -97,16 +102,20 @@ def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == EventKind.EMITTED:
         text = "" if data.get("data") is None else str(data["data"])[:500]
-        return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
+        return HistoryEntry(
+            str(data.get("name") or pgettext("task event", "Message")), text, "plain", event
+        )
     title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
-    who = actors.get(event.actor, "someone")
+    who = actors.get(event.actor) or pgettext("by", "someone")
     return HistoryEntry(str(title), _history_sentence(event, data, who), tone, event)
 
 
-_FIXED: dict[str, str] = {
-    EventKind.RETURNED: "The worker stopped too early. This attempt does not count.",
-    EventKind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
-    EventKind.DEAD: "It will not be retried automatically. You can run it again.",
+_FIXED: dict[str, Promise] = {
+    EventKind.RETURNED: gettext_lazy("The worker stopped too early. This attempt does not count."),
+    EventKind.LEASE_LOST: gettext_lazy(
+        "Its worker stopped responding. Another worker can take the task."
+    ),
+    EventKind.DEAD: gettext_lazy("It will not be retried automatically. You can run it again."),
 }
 _BY_PEOPLE = (
     EventKind.ENQUEUED,
@@ -118,37 +127,58 @@ _BY_PEOPLE = (
 def _history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
     by_hand = event.actor.partition(":")[0] in PEOPLE
     if event.kind in _FIXED:
-        return _FIXED[event.kind]
-    if event.kind in _BY_PEOPLE:
-        return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
+        return str(_FIXED[event.kind])
+    if event.kind in _BY_PEOPLE and data.get("edited"):
+        return _("By %(who)s, with an edited payload.") % {"who": who}
+    if event.kind in _BY_PEOPLE or (event.kind == EventKind.DISCARDED and by_hand):
+        return _("By %(who)s.") % {"who": who}
     if event.kind == EventKind.DISCARDED:
-        return f"By {who}." if by_hand else "The task reported that it is no longer needed."
+        return _("The task reported that it is no longer needed.")
     return _run_sentence(event, data, who if by_hand else "")
 
 
 def _run_sentence(event: TaskEvent, data: Mapping[str, Any], by_hand: str) -> str:
     match event.kind:
         case EventKind.STARTED:
-            worker = worker_mark(event.actor)
-            return f"Attempt {event.attempt}" + (f", by worker {worker}." if worker else ".")
+            given = {"number": event.attempt, "worker": worker_mark(event.actor)}
+            if given["worker"]:
+                return _("Attempt %(number)s, by worker %(worker)s.") % given
+            return _("Attempt %(number)s.") % given
         case EventKind.PROGRESS:
-            done, total = data.get("done"), data.get("total")
-            note = f", {data['note']}" if data.get("note") else ""
-            return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
+            return _progress_sentence(data)
         case EventKind.FAILED:
-            return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
+            return _failure_sentence(event.attempt, data.get("error"))
         case EventKind.RETRY_SCHEDULED:
-            wait = data.get("delay_seconds")
-            if by_hand:
-                return _("Now, by %(who)s.") % {"who": by_hand}
-            return (
-                f"After {describe_task_seconds(float(wait))}."
-                if wait is not None
-                else "Immediately."
-            )
+            return _retry_sentence(data.get("delay_seconds"), by_hand)
         case EventKind.CANCELLED if data.get("finished"):
-            return "The task stopped on its own."
+            return _("The task stopped on its own.")
     return ""
+
+
+def _failure_sentence(attempt: int, error: object) -> str:
+    given = {"number": attempt, "error": error}
+    if error:
+        return _("Attempt %(number)s ended with %(error)s.") % given
+    return _("Attempt %(number)s ended with an error.") % given
+
+
+def _retry_sentence(wait: float | None, by_hand: str) -> str:
+    if by_hand:
+        return _("Now, by %(who)s.") % {"who": by_hand}
+    if wait is None:
+        return pgettext("retry", "Immediately.")
+    return _("After %(time)s.") % {"time": describe_task_seconds(float(wait))}
+
+
+def _progress_sentence(data: Mapping[str, Any]) -> str:
+    done, total = data.get("done"), data.get("total")
+    if not isinstance(done, int) or not total:
+        return ""
+    given = {"done": f"{done:,}", "total": f"{total:,}", "note": describe_note(data.get("note"))}
+    if given["note"]:
+        # Translators: progress of a task, like "20 of 300, rows written."
+        return _("%(done)s of %(total)s, %(note)s.") % given
+    return _("%(done)s of %(total)s.") % given
 
 
 EVENTS_SHOWN = 100
@@ -241,8 +271,10 @@ def cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     except WrongStatus as error:
         messages.error(request, describe_refusal(error))
     else:
-        stopped = "Task cancelled." if now is Status.CANCELLED else "You asked this task to stop."
-        messages.success(request, stopped)
+        is_over = now is Status.CANCELLED
+        messages.success(
+            request, _("Task cancelled.") if is_over else _("You asked this task to stop.")
+        )
     return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
 
 
@@ -273,11 +305,11 @@ def replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
-        messages.error(request, "Confirm that you want to run this task again.")
+        messages.error(request, _("Confirm that you want to run this task again."))
     except WrongStatus as error:
         messages.error(request, describe_refusal(error))
     else:
-        messages.success(request, "Task queued to run again, with all its attempts.")
+        messages.success(request, _("Task queued to run again, with all its attempts."))
     return redirect("task", task_id=found.id)
 
 
@@ -291,7 +323,7 @@ def edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     if form.is_valid() and attempt_task(
         form, lambda: _replay_edited(request, member, found, form), field="payload"
     ):
-        messages.success(request, "Task queued to run again with your payload.")
+        messages.success(request, _("Task queued to run again with your payload."))
         return redirect("task", task_id=found.id)
     context = {
         "form": form,
@@ -332,5 +364,5 @@ def discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     except WrongStatus as error:
         messages.error(request, describe_refusal(error))
         return redirect("task", task_id=found.id)
-    messages.success(request, "Task discarded.")
+    messages.success(request, _("Task discarded."))
     return redirect("dead_letters")

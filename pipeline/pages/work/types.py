@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.domain.permissions import Action
@@ -20,7 +22,6 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.work.actions import member_actor
 from pipeline.pages.work.descriptions import describe_task_limits
-from pipeline.wording.english import count
 from pipeline.work.catalog import (
     COMPANY_TYPES,
     CompanyType,
@@ -45,17 +46,40 @@ class TaskTypeCard:
 
     @property
     def waiting_words(self) -> str:
-        """Return the number of waiting tasks in words."""
-        return count(self.waiting, "waiting task")
+        """Say how many tasks are waiting."""
+        if not self.waiting:
+            return _("No waiting tasks.")
+        words = ngettext("%(count)s waiting task.", "%(count)s waiting tasks.", self.waiting)
+        return words % {"count": f"{self.waiting:,}"}
 
     @property
     def consequence(self) -> str:
         """Say what the button does to waiting tasks and to new ones."""
-        if self.paused_by:
-            able = f"{self.waiting_words} can start" if self.waiting else "new tasks can start"
-            return f"If you resume it, {able}."
-        waiting = f"{self.waiting_words} and all new ones" if self.waiting else "new tasks"
-        return f"If you pause it, {waiting} wait until you resume it."
+        given = {"count": f"{self.waiting:,}"}
+        match bool(self.paused_by), bool(self.waiting):
+            case True, False:
+                return _("If you resume it, new tasks can start.")
+            case True, True:
+                return (
+                    ngettext(
+                        "If you resume it, %(count)s waiting task can start.",
+                        "If you resume it, %(count)s waiting tasks can start.",
+                        self.waiting,
+                    )
+                    % given
+                )
+            case False, False:
+                return _("If you pause it, new tasks wait until you resume it.")
+        return (
+            ngettext(
+                "If you pause it, %(count)s waiting task and all new ones wait until you resume"
+                " it.",
+                "If you pause it, %(count)s waiting tasks and all new ones wait until you resume"
+                " it.",
+                self.waiting,
+            )
+            % given
+        )
 
 
 @require_safe
@@ -72,7 +96,7 @@ def index(request: HttpRequest) -> HttpResponse:
     cards = [
         TaskTypeCard(
             type=each,
-            limits=", ".join(describe_task_limits(registry.find_registered_type(each.key))) + ".",
+            limits=describe_task_limits(registry.find_registered_type(each.key)),
             waiting=waiting[each.key],
             paused_by=actors[paused[each.key]] if each.key in paused else "",
             is_stopped=each.key in stopped,
@@ -91,7 +115,8 @@ def pause(request: HttpRequest, key: str) -> HttpResponse:
     control.pause(key, actor=member_actor(member), owner_id=member.company.id)
     messages.success(
         request,
-        f"{chosen.title} is paused. Running tasks will finish; new ones wait until you resume.",
+        _("%(type)s is paused. Running tasks will finish; new ones wait until you resume.")
+        % {"type": chosen.title},
     )
     return redirect("work_types")
 
@@ -102,7 +127,7 @@ def resume(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
     member, chosen = _read_requested(request, key)
     control.resume(key, actor=member_actor(member), owner_id=member.company.id)
-    messages.success(request, f"{chosen.title} has resumed.")
+    messages.success(request, _("%(type)s has resumed.") % {"type": chosen.title})
     return redirect("work_types")
 
 

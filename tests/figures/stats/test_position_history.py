@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
+from uuid_utils.compat import uuid7
 
 from pipeline.audit.verify import replay
 from pipeline.domain.states import ReinstatementReason
 from pipeline.figures import series
-from pipeline.figures.series import read_position_history
+from pipeline.figures.series import (
+    LoggedPlace,
+    PositionStep,
+    position_changes,
+    position_steps,
+    read_position_history,
+)
 from pipeline.models import Application
 from pipeline.services.leaving import reinstate
 from tests.support import factories
@@ -38,6 +47,34 @@ def test_a_place_moves_up_is_lost_and_given_back() -> None:
         (1, ""),  # the next person was offered the seat
         (1, "REINSTATED"),
     ]
+
+
+def test_a_change_that_is_taken_back_at_once_is_no_step() -> None:
+    me, other = uuid7(), uuid7()
+    joined, later = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)
+
+    steps = position_steps(
+        [
+            LoggedPlace(1, joined, other, "APPLIED", (1, 0)),
+            LoggedPlace(2, joined, me, "APPLIED", (2, 0)),
+            LoggedPlace(3, later, other, "PROMOTED", None),
+            LoggedPlace(4, later, other, "DECAYED", (1, 1)),
+        ],
+        me,
+    )
+
+    assert [(step.position, step.event) for step in steps] == [(2, "APPLIED")]
+
+
+def test_an_own_event_that_moved_nobody_is_no_change_of_the_place() -> None:
+    at = datetime(2026, 3, 2, tzinfo=UTC)
+    kinds = ["APPLIED", "QUESTION_ASKED", "ANSWERS_CHANGED", "PROMOTED"]
+    steps = [
+        PositionStep(seq, at, None if kind == "PROMOTED" else 21, kind)
+        for seq, kind in enumerate(kinds, start=1)
+    ]
+
+    assert [step.event for step in position_changes(steps)] == ["APPLIED", "PROMOTED"]
 
 
 @pytest.mark.parametrize("seed", range(3))

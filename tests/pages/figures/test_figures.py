@@ -12,6 +12,7 @@ from django.test import Client
 from jobs.models import Company
 from pipeline.pages.charts import count_ticks, duration_ticks, time_ticks
 from pipeline.pages.figures import figures as module
+from pipeline.pages.figures.job_charts import describe_hours
 from tests.support import factories
 from tests.support.history import History, page
 
@@ -42,6 +43,32 @@ def test_the_numbers_of_the_whole_life_stand_there_too(viewer: Client, past: His
 
     assert "1, 50% of all completed offers" in text
     assert "half within 1 min" in text
+
+
+@pytest.mark.parametrize(
+    ("misses", "sentence"),
+    [
+        ({9: 2, 14: 1}, "Most deadlines were missed between 09:00 and 10:00."),
+        ({9: 2, 10: 2, 14: 1}, "Most deadlines were missed between 09:00 and 11:00."),
+        ({23: 1}, "Most deadlines were missed between 23:00 and 00:00."),
+        (
+            {9: 2, 14: 2, 20: 1},
+            "Most deadlines were missed in these hours: 09:00 to 10:00 and 14:00 to 15:00.",
+        ),
+        (
+            dict.fromkeys((1, 9, 14, 20), 1),
+            "No hour stands out: none had more than 1 missed deadline.",
+        ),
+        (
+            dict.fromkeys(range(24), 2),
+            "No hour stands out: none had more than 2 missed deadlines.",
+        ),
+    ],
+)
+def test_the_hours_with_the_most_misses_are_named_if_they_are_few(
+    misses: dict[int, int], sentence: str
+) -> None:
+    assert describe_hours([misses.get(hour, 0) for hour in range(24)]) == sentence
 
 
 def test_a_job_without_data_shows_no_empty_charts(viewer: Client, company: Company) -> None:

@@ -118,7 +118,7 @@ def test_the_result_stands_side_by_side_with_its_assumption(
     text = text_of(recruiter, job)
 
     assert "Tried: 2 h to confirm." in text
-    assert ASSUMPTION in text
+    assert str(ASSUMPTION) in text
     for ident in ("pair", "sweep"):
         assert f'role="img" aria-labelledby="{ident}-t {ident}-d"' in text
     assert "lost to offers that were not answered</th>" in text

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Company
+from pipeline.pages.work.descriptions import describe_note, error_line
 from tasks.models import EventKind, Status, Task, TaskEvent
 from tests.support import factories
 from tests.support.background_tasks import ERROR, dead, ended, move, started, status_of
@@ -239,3 +241,21 @@ def test_discarding_asks_once(recruiter: Client, company: Company) -> None:
     assert "nothing to discard" in page_of(recruiter, at(task, "discard/"))
     assert "cannot be run again now" in page_of(recruiter, at(task, "edit/"))
     assert "This is no longer possible" in follow(recruiter, at(task, "discard/"), {})
+
+
+def test_what_workers_stored_in_english_is_translated_when_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("django.utils.translation._trans.gettext", lambda text: f"[{text}]")
+    monkeypatch.setattr(
+        "django.utils.translation._trans.pgettext", lambda _context, text: f"[{text}]"
+    )
+
+    assert describe_note("1,200 accepted, 3 refused") == "[1,200 accepted, 3 refused]"
+    assert describe_note("7 would be refused") == "[7 would be refused]"
+    assert describe_note("rows written") == "[rows written]"
+    assert describe_note(None) == ""
+    assert error_line({"class": "Discard", "message": "the run was interrupted"}) == (
+        "Discard: [the run was interrupted]"
+    )
+    assert error_line({"class": "Discard"}) == "Discard"

@@ -383,8 +383,8 @@ def type_out(
     return {
         "key": kind.key,
         "version": kind.version,
-        "title": known.about.title,
-        "description": known.about.about,
+        "title": str(known.about.title),
+        "description": str(known.about.about),
         "payload_schema": kind.schema,
         "result_schema": known.about.result,
         "queue": kind.queue,
