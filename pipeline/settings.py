@@ -9,7 +9,15 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import attachments, correspondence, env, keys, site_texts
+from pipeline.config import (
+    attachments,
+    catalogues,
+    correspondence,
+    env,
+    keys,
+    languages,
+    site_texts,
+)
 from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.logging import configure_logging, start_error_reports
 from pipeline.database.cluster import Cluster
@@ -92,6 +100,7 @@ TEMPLATES = [
             ],
             "builtins": [
                 "django.templatetags.static",
+                "django.templatetags.i18n",
                 "django.contrib.humanize.templatetags.humanize",
                 "heroicons.templatetags.heroicons",
                 "pipeline.templatetags.line",
@@ -171,7 +180,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 APPEND_SLASH = False
 USE_TZ = True
 TIME_ZONE = "UTC"
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = languages.SOURCE
+LANGUAGES = [(code, languages.NAMES[code]) for code in languages.OFFERED]
+LOCALE_PATHS = [_ASSETS / "locale"]
+catalogues.compile_stale(LOCALE_PATHS[0])
 
 vars().update(env.mail_settings())
 DEV_MAIL = env.DEV_MAIL
