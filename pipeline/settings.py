@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "pipeline.web.requests.measure",
     "pipeline.web.middleware.request_id",
     "pipeline.web.requests.trace",
+    "pipeline.web.languages.middleware",
     "pipeline.web.middleware.browser_policy_headers",
     "pipeline.web.middleware.api_headers",
     "pipeline.web.middleware.Security",
@@ -103,6 +104,7 @@ TEMPLATES = [
                 "django.templatetags.i18n",
                 "django.contrib.humanize.templatetags.humanize",
                 "heroicons.templatetags.heroicons",
+                "pipeline.templatetags.language",
                 "pipeline.templatetags.line",
                 "pipeline.templatetags.live",
                 "pipeline.templatetags.look",
@@ -144,6 +146,8 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 _PREFIX = "__Host-" if env.SECURE_COOKIES else ""
 SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_PREFIX}language"
+LANGUAGE_COOKIE_AGE = 365 * 86_400
 SECURE_HSTS_SECONDS = env.HSTS_SECONDS
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.HSTS_INCLUDE_SUBDOMAINS
 SECURE_HSTS_PRELOAD = env.HSTS_PRELOAD

@@ -22,6 +22,7 @@ from pipeline.notifications.applicants import MEANINGS, UNREACHABLE
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.rendering import render_email
 from pipeline.texts.fields import greeted_name
+from pipeline.web.languages import in_language_of
 from pipeline.wording.english import isolated, strip_isolates
 
 
@@ -63,7 +64,8 @@ def _note(message_id: UUID, state: EmailState, **columns: str) -> str:
 
 def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
     """Build the email that brings a message. Answers go to the thread, if the site takes them."""
-    email = render_email(compose(row), to=to, email_id=row.id)
+    with in_language_of(row.application.applicant.language, row.job.posting.language):
+        email = render_email(compose(row), to=to, email_id=row.id)
     # One line, without what could end the name or pass for an address of its own.
     name = " ".join(_name_writer(row).split())
     site = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]

@@ -32,6 +32,7 @@ ROBOTS = """\
 User-agent: *
 Allow: /$
 Allow: /?after=
+Allow: /?lang=
 Allow: /jobs/
 Allow: /jobs.xml
 Allow: /c/

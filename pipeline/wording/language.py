@@ -311,4 +311,17 @@ def weekdays() -> list[tuple[int, str]]:
 
 def is_from_the_right() -> bool:
     """Tell whether the active language is written from right to left."""
-    return locale_of(code()).text_direction == "rtl"
+    return reads_from_the_right(code())
+
+
+def reads_from_the_right(language: str) -> bool:
+    """Tell whether a language is written from right to left."""
+    return locale_of(language).text_direction == "rtl"
+
+
+def country(code_of_country: str, english: str) -> str:
+    """Return the name of a country by its ISO 3166 code; in English, the given one."""
+    language = code()
+    if language == ENGLISH:
+        return english
+    return str(locale_of(language).territories.get(code_of_country, english))
