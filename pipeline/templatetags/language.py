@@ -8,13 +8,21 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.http import HttpRequest, QueryDict
-from django.utils.html import format_html, format_html_join
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
 from pipeline.web.languages import PARAMETER, offered
-from pipeline.wording.language import code, is_from_the_right, reads_from_the_right
+from pipeline.wording.language import (
+    ENGLISH,
+    code,
+    is_from_the_right,
+    reads_from_the_right,
+    zone_name,
+)
+from pipeline.wording.scripts import SENTENCES
 
 # The pages that search engines keep, each in every language.
 PUBLIC = frozenset(
@@ -76,6 +84,26 @@ def tag_change_language(language: str) -> str:
     """Return "Change language" in a language, for those who cannot read the page."""
     with override(language):
         return _("Change language")
+
+
+@register.simple_tag(name="script_words")
+def tag_script_words() -> SafeString | str:
+    """Return what scripts say in the page's language; nothing in English, which they have."""
+    if code() == ENGLISH:
+        return ""
+    words = {text: _(text) for text in SENTENCES}
+    escaped = json.dumps(words, ensure_ascii=False).translate(_json_script_escapes)
+    return format_html(
+        '<script type="application/json" id="words">{}</script>', SafeString(escaped)
+    )
+
+
+@register.simple_tag(name="zone_place")
+def tag_zone_place() -> SafeString | str:
+    """Return how times name the place of the reader's zone, where that is not in its own name."""
+    if code() == ENGLISH:
+        return ""
+    return format_html(' data-place="{}"', zone_name(timezone.get_current_timezone()))
 
 
 @register.simple_tag(name="alternates", takes_context=True)
