@@ -288,8 +288,7 @@ def _compose(reminder: str, event: Event, facts: Facts, application: Application
     message = _compose_usual(reminder, event, facts)
     if message is None:
         return None
-    company = application.job.company
-    return put_into_words_of(company, message, event, facts, reminder=reminder)
+    return put_into_words_of(application.job, message, event, facts, reminder=reminder)
 
 
 def _compose_usual(reminder: str, event: Event, facts: Facts) -> Message | None:

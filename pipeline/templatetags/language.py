@@ -91,11 +91,7 @@ def tag_script_words() -> SafeString | str:
     """Return what scripts say in the page's language; nothing in English, which they have."""
     if code() == ENGLISH:
         return ""
-    words = {text: _(text) for text in SENTENCES}
-    escaped = json.dumps(words, ensure_ascii=False).translate(_json_script_escapes)
-    return format_html(
-        '<script type="application/json" id="words">{}</script>', SafeString(escaped)
-    )
+    return json_script({text: _(text) for text in SENTENCES}, "words")
 
 
 @register.simple_tag(name="zone_place")
