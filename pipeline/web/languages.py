@@ -8,23 +8,27 @@ domain there is no cookie: there the address names the language, as it does for 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.core.signals import setting_changed
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import get_language_from_request, get_supported_language_variant
+from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from pipeline.web.asgi_types import Message, find_header
 
 PARAMETER = "lang"
+LONGEST = 500  # characters that are read of a header
 CHOSEN = "chosen_language"  # of a request after which the browser keeps a choice
 # The same for everyone, so that a process can remember it: the API's document and its page.
 IN_ENGLISH = ("/api/v1/docs/", "/api/v1/openapi.json")
-_SAID_IN = ("text/html", "application/problem+json", "application/json", "text/plain")
+_SAID_IN = ("text/html", "application/problem+json")  # the API's other answers hold codes
 
 
 def offered() -> dict[str, str]:
@@ -37,12 +41,15 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
     def language_middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith(IN_ENGLISH):
-            with translation.override(settings.LANGUAGE_CODE):
-                return get_response(request)
-        with translation.override(choose(request)):
+            return get_response(request)
+        language = choose(request)
+        if language == settings.LANGUAGE_CODE:  # as always, outside of the other case
             response = get_response(request)
-            name_language(response)
-        if chosen := getattr(request, CHOSEN, ""):
+        else:
+            with translation.override(language):
+                response = get_response(request)
+        name_language(response, language)
+        if chosen := request.__dict__.get(CHOSEN):
             remember(response, chosen)
         return response
 
@@ -51,13 +58,16 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 def choose(request: HttpRequest) -> str:
     """Return the code of the language in which to answer a request."""
-    return asked_language(request) or get_language_from_request(request)
+    told = request.META
+    if PARAMETER in told.get("QUERY_STRING", "") and (asked := asked_language(request)):
+        return asked
+    name = settings.LANGUAGE_COOKIE_NAME
+    kept = request.COOKIES.get(name, "") if name in told.get("HTTP_COOKIE", "") else ""
+    return choose_among(kept, told.get("HTTP_ACCEPT_LANGUAGE", ""))
 
 
 def asked_language(request: HttpRequest) -> str:
     """Return the language that the address names; empty without one that is offered."""
-    if f"{PARAMETER}=" not in request.META.get("QUERY_STRING", ""):
-        return ""
     asked = request.GET.get(PARAMETER, "")
     return asked if asked in offered() else ""
 
@@ -66,24 +76,36 @@ def choose_by_headers(scope: Message) -> str:
     """Return the code of the language in which the event loop answers a request by itself."""
     cookies = parse_cookie(find_header(scope, b"cookie").decode("latin1"))
     accepted = find_header(scope, b"accept-language").decode("latin1")
-    wanted = [cookies.get(settings.LANGUAGE_COOKIE_NAME, "")]
-    wanted += [code for code, _weight in parse_accept_lang_header(accepted.lower())]
-    for code in wanted:
+    return choose_among(cookies.get(settings.LANGUAGE_COOKIE_NAME, ""), accepted)
+
+
+@lru_cache(1_024)
+def choose_among(kept: str, accepted: str) -> str:
+    """Return the first language that is offered: the one that was kept, or of Accept-Language."""
+    accepted_codes = [code for code, _weight in parse_accept_lang_header(accepted[:LONGEST])]
+    for each in (kept[:LONGEST], *accepted_codes):
         try:
-            return get_supported_language_variant(code)
+            return get_supported_language_variant(each)
         except LookupError:
             continue
     return str(settings.LANGUAGE_CODE)
 
 
-def name_language(response: HttpResponseBase, *, by_cookie: bool = True) -> None:
-    """Name the active language in the headers of an answer with text, unless they name one."""
-    if response.has_header("Content-Language"):
+@receiver(setting_changed)
+def _forget_choices(*, setting: str, **_: Any) -> None:
+    if setting in ("LANGUAGES", "LANGUAGE_CODE"):  # in tests
+        choose_among.cache_clear()
+
+
+def name_language(response: HttpResponseBase, language: str, *, by_cookie: bool = True) -> None:
+    """Name the language in the headers of an answer with text, unless they name one."""
+    headers = response.headers
+    is_text = headers.get("Content-Type", "").startswith(_SAID_IN)
+    if not (is_text or response.status_code == 304) or "Content-Language" in headers:
         return
-    kind = response.get("Content-Type", "").partition(";")[0]
-    if kind in _SAID_IN:
-        response["Content-Language"] = translation.get_language() or settings.LANGUAGE_CODE
-    if kind in _SAID_IN or response.status_code == 304:
+    if is_text:
+        headers["Content-Language"] = language
+    if "Accept-Language" not in headers.get("Vary", ""):
         patch_vary_headers(response, ["Accept-Language", *(["Cookie"] if by_cookie else [])])
 
 

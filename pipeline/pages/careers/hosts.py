@@ -25,6 +25,7 @@ from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import Resolver404, URLResolver, path
 from django.urls.resolvers import RegexPattern
+from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -58,7 +59,7 @@ def own_domains(get_response: Respond) -> Respond:
             return get_response(request)
         response = respond(request, company_id, host)
         response["Content-Length"] = str(len(response.content))  # as for the site's own pages
-        name_language(response, by_cookie=False)
+        name_language(response, get_language() or settings.LANGUAGE_CODE, by_cookie=False)
         return response
 
     return own_domains_middleware
