@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -35,8 +36,13 @@ register = template.Library()
 @register.simple_tag(name="language_attributes")
 def tag_language_attributes() -> SafeString:
     """Return the attributes of a page's outermost element: its language, and its direction."""
-    direction = ' dir="rtl"' if is_from_the_right() else ""
-    return format_html('lang="{}"{}', code(), SafeString(direction))
+    return _attributes(code())
+
+
+@lru_cache(64)
+def _attributes(language: str) -> SafeString:
+    direction = ' dir="rtl"' if reads_from_the_right(language) else ""
+    return format_html('lang="{}"{}', language, SafeString(direction))
 
 
 @register.filter(name="lang_of")

@@ -87,7 +87,7 @@ ANYBODY: dict[str, Where] = {
         "slug": world.careers.slug,
         "job_id": world.careers.job,
     },
-    **dict.fromkeys(("privacy", "accessibility", "terms"), _nothing),
+    **dict.fromkeys(("privacy", "accessibility", "terms", "language"), _nothing),
     "problems": _nothing,
     "problem": _problem,
     "sign_in": _nothing,

@@ -77,6 +77,19 @@ def test_long_words_and_both_directions_fit_the_narrowest_phone(
             shot(page, f"{name}-{language}")
 
 
+def test_a_language_is_chosen_at_the_foot_of_a_page(
+    browser_page: OpenPage, site: Site, world: World
+) -> None:
+    page = browser_page(javascript=False)
+    page.goto(reverse("privacy"))
+
+    page.locator("footer a.language").click()
+    page.get_by_role("button", name="⇐").click()
+
+    assert page.url.endswith(reverse("privacy"))
+    assert page.locator("html").get_attribute("dir") == "rtl"
+
+
 def _speak(page: Any, site: Site, language: str) -> None:
     """Have the visitor choose a language."""
     cookie = {"name": settings.LANGUAGE_COOKIE_NAME, "value": language, "url": site.url}
