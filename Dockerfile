@@ -20,8 +20,10 @@ COPY applicants applicants
 COPY pipeline pipeline
 COPY templates templates
 COPY static static
+COPY locale locale
 RUN python -m compileall -q tasks jobs applicants pipeline
 
+# This also compiles the catalogues in locale/, as each start of a checkout does if they changed.
 # Static files get the hash of their content into their names, so that browsers keep them for ever.
 # Both values only let the settings load; neither stays in the image.
 RUN SECRET_KEY=only-to-collect-static-files-0123456789 DATABASE_URL=postgres://build@localhost/build \

@@ -34,6 +34,8 @@ class Applicant(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # Time zone of their browser, for times in emails; empty while unknown.
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # In which they last used the site, for emails; empty while unknown.
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
     # Whether they want reminders before a deadline.
     reminders = models.BooleanField(default=True, db_default=True)
 

@@ -79,16 +79,23 @@ def person_exists(applicant_id: UUID) -> bool:
     return people.exclude(email__startswith=ERASED).exists()
 
 
-# Preferences of people who apply: the time zone of their emails, and reminders.
+# Preferences of people who apply: time zone and language of their emails, and reminders.
 
 
-def remember_time_zone(applicant_id: UUID, zone: str) -> None:
-    """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
+def remember_browser(applicant_id: UUID, *, zone: str, language: str) -> None:
+    """Store the time zone and language of a person's browser, for emails; ignore an unknown zone.
 
     UTC is ignored too: it is the default for a browser without a zone.
     """
+    found = {"language": language}
     if zone != "UTC" and time_zones.is_known(zone):
-        Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
+        found["time_zone"] = zone
+    Applicant.objects.filter(id=applicant_id).exclude(**found).update(**found)
+
+
+def remember_language(applicant_id: UUID, language: str) -> None:
+    """Store the language that a person has chosen."""
+    Applicant.objects.filter(id=applicant_id).exclude(language=language).update(language=language)
 
 
 def stop_reminders(applicant_id: UUID) -> None:

@@ -72,3 +72,8 @@ def has_second_step(user_id: UUID) -> bool:
     from allauth.mfa.models import Authenticator  # its models are not loaded before ours
 
     return Authenticator.objects.filter(user_id=user_id, type__in=SECOND_STEPS).exists()
+
+
+def set_language(*, user_id: UUID, language: str) -> None:
+    """Keep the language that a person has chosen, for emails and other browsers."""
+    User.objects.filter(id=user_id).exclude(language=language).update(language=language)

@@ -61,6 +61,9 @@ class User(AbstractUser):
     # As the person wants to be called; empty until they say.
     name = models.CharField(max_length=NAME_LENGTH, blank=True, default="", db_default="")
 
+    # Chosen or last used, for emails; empty while unknown.
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
+
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]

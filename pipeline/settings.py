@@ -9,7 +9,15 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import attachments, correspondence, env, keys, site_texts
+from pipeline.config import (
+    attachments,
+    catalogues,
+    correspondence,
+    env,
+    keys,
+    languages,
+    site_texts,
+)
 from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.logging import configure_logging, start_error_reports
 from pipeline.database.cluster import Cluster
@@ -57,6 +65,7 @@ MIDDLEWARE = [
     "pipeline.web.requests.measure",
     "pipeline.web.middleware.request_id",
     "pipeline.web.requests.trace",
+    "pipeline.web.languages.middleware",
     "pipeline.web.middleware.browser_policy_headers",
     "pipeline.web.middleware.api_headers",
     "pipeline.web.middleware.Security",
@@ -92,8 +101,10 @@ TEMPLATES = [
             ],
             "builtins": [
                 "django.templatetags.static",
+                "django.templatetags.i18n",
                 "django.contrib.humanize.templatetags.humanize",
                 "heroicons.templatetags.heroicons",
+                "pipeline.templatetags.language",
                 "pipeline.templatetags.line",
                 "pipeline.templatetags.live",
                 "pipeline.templatetags.look",
@@ -135,6 +146,8 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 _PREFIX = "__Host-" if env.SECURE_COOKIES else ""
 SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_PREFIX}language"
+LANGUAGE_COOKIE_AGE = 365 * 86_400
 SECURE_HSTS_SECONDS = env.HSTS_SECONDS
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.HSTS_INCLUDE_SUBDOMAINS
 SECURE_HSTS_PRELOAD = env.HSTS_PRELOAD
@@ -171,7 +184,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 APPEND_SLASH = False
 USE_TZ = True
 TIME_ZONE = "UTC"
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = languages.SOURCE
+LANGUAGES = [(code, languages.NAMES[code]) for code in languages.OFFERED]
+LOCALE_PATHS = [_ASSETS / "locale"]
+catalogues.compile_stale(LOCALE_PATHS[0])
 
 vars().update(env.mail_settings())
 DEV_MAIL = env.DEV_MAIL

@@ -71,7 +71,8 @@ class Endpoint(APIView):
     def default_response_headers(self) -> dict[str, str]:
         """Return the headers of every response. A 405 also lists the allowed methods."""
         caching = "no-store" if self.answers_hold_secrets else "private, no-cache"
-        headers = {"Vary": "Authorization, Cookie", "Cache-Control": caching}
+        vary = "Authorization, Cookie, Accept-Language"
+        headers = {"Vary": vary, "Cache-Control": caching}
         if self.allowed_methods and self.request.method not in self.allowed_methods:
             headers["Allow"] = ", ".join(self.allowed_methods)
         return headers

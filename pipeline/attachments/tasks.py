@@ -18,6 +18,7 @@ from pipeline.attachments.scan import SCAN, ScannerAway
 from pipeline.attachments.storage import BATCH, TIDY
 from pipeline.domain.errors import AttachmentNotFound, AttachmentsUnreadable
 from pipeline.models import Attachment
+from pipeline.web.languages import in_language_of
 from tasks.context import Context
 from tasks.errors import Discard, Retry
 from tasks.models import HIGHEST_PRIORITY
@@ -95,21 +96,23 @@ def _tell_applicant(row: Attachment) -> None:
         or application.job.is_test
     ):
         return
-    title = application.job.posting.title
-    post_private_email(
-        to=application.applicant.email,
-        subject=_("A file for “%(title)s” was refused") % {"title": title},
-        text=_(
-            "The file “%(name)s” in your application for “%(title)s” did not pass the malware scan,"
-            " so it was removed and the company cannot see it. Your place in line is not affected."
-            "\n\nIf you still wait in line, add a clean copy of the file here:\n%(link)s"
+    title, person = application.job.posting.title, application.applicant
+    with in_language_of(person.language, application.job.posting.language):
+        post_private_email(
+            to=person.email,
+            subject=_("A file for “%(title)s” was refused") % {"title": title},
+            text=_(
+                "The file “%(name)s” in your application for “%(title)s” did not pass the malware"
+                " scan, so it was removed and the company cannot see it. Your place in line is not"
+                " affected.\n\nIf you still wait in line, add a clean copy of the file here:"
+                "\n%(link)s"
+            )
+            % {
+                "name": row.name,
+                "title": title,
+                "link": f"{settings.SITE_URL}/me/applications/{application.id}/",
+            },
         )
-        % {
-            "name": row.name,
-            "title": title,
-            "link": f"{settings.SITE_URL}/me/applications/{application.id}/",
-        },
-    )
 
 
 @task_type(key=TIDY, owner="site", queue="upkeep", timeout_seconds=240, max_attempts=5, cap=1)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from jobs.models import Job
 from jobs.postings import Workplace
 from pipeline.careers import markdown
+from pipeline.web.languages import in_language_of
 from pipeline.wording.postings import describe_pay
 
 MOST_JOBS = 1_000
@@ -54,6 +55,8 @@ def build(publisher: str, url: str, jobs: Iterable[Job]) -> bytes:
 
 def _add_job(root: ElementTree.Element, job: Job) -> None:
     posting, node = job.posting, ElementTree.SubElement(root, "job")
+    with in_language_of(posting.language):  # as the text: one feed for everyone
+        pay = describe_pay(posting)
     texts = {
         "title": posting.title,
         "date": _date(job.opened_at),
@@ -65,7 +68,7 @@ def _add_job(root: ElementTree.Element, job: Job) -> None:
         "city": posting.location,
         "country": posting.country,
         "description": str(markdown.to_html(posting.description)),
-        "salary": describe_pay(posting),
+        "salary": pay,
         "jobtype": JOB_TYPES.get(posting.employment_type, ""),
         "category": posting.department,
         "remotetype": REMOTE_TYPES.get(Workplace(posting.workplace), "")

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from applicants.mail import NOWHERE
+from pipeline.config import catalogues
 
 _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
@@ -51,6 +52,17 @@ def _is_loopback_site_name(name: str) -> bool:
         return ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
+
+
+@register("environment")
+def warn_uncompiled_catalogues(**_: Any) -> list[CheckMessage]:
+    """Warn if languages are shown in English, because their catalogues cannot be compiled."""
+    names = ", ".join(catalogues.find_stale(settings.LOCALE_PATHS[0]))
+    if not names:
+        return []
+    hint = "Start the site once as a user who may write to the folder, before it is deployed."
+    text = f"The catalogues in {settings.LOCALE_PATHS[0]} are not compiled: {names}."
+    return [Warning(text, hint=hint, id="pipeline.W002")]
 
 
 @register("environment")

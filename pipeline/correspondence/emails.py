@@ -23,6 +23,7 @@ from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.rendering import render_email
 from pipeline.texts.fields import greeted_name
 from pipeline.texts.letterheads import from_header
+from pipeline.web.languages import in_language_of
 from pipeline.wording.english import isolated, strip_isolates
 
 
@@ -64,7 +65,8 @@ def _note(message_id: UUID, state: EmailState, **columns: str) -> str:
 
 def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
     """Build the email that brings a message. Answers go to the thread, if the site takes them."""
-    email = render_email(compose(row), to=to, email_id=row.id)
+    with in_language_of(row.application.applicant.language, row.job.posting.language):
+        email = render_email(compose(row), to=to, email_id=row.id)
     email.from_email = from_header(row.job.company)
     if answers_to := make_reply_address(row.application_id):
         email.reply_to = [answers_to]

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.db.models.functions import Now
+from django.utils import translation
 
 from applicants import mail
 from applicants.models import Applicant
@@ -56,6 +57,7 @@ from pipeline.selectors.applications import count_extensions, my_current_offer, 
 from pipeline.texts.fields import greeted_name
 from pipeline.texts.letterheads import sign
 from pipeline.web import rate_limit
+from pipeline.web.languages import in_language_of
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
 from pipeline.wording.waiting import describe_prospect
@@ -94,6 +96,16 @@ def send_email(cause: Cause) -> str:
     application, event = _read_cause(cause)
     if application is None or event is None or application.applicant.is_erased:
         return "NONE"
+    with in_their_language(application):
+        return _send(cause, application, event)
+
+
+def in_their_language(application: Application) -> translation.override:
+    """Return the context in which emails about an application are composed."""
+    return in_language_of(application.applicant.language, application.job.posting.language)
+
+
+def _send(cause: Cause, application: Application, event: Event) -> str:
     offer, deadline = _read_offer(event)
     facts = email_facts(application, offer)
     message = _compose(cause.reminder, event, facts, application)
@@ -235,8 +247,9 @@ def recompose_email(row: Email) -> Message | None:
     if application is None or event is None or application.applicant.is_erased:
         return None
     offer, deadline = _read_offer(event)
-    facts = replace(email_facts(application, offer), deadline=deadline)
-    return _compose(reminder, event, facts, application)
+    with in_their_language(application):
+        facts = replace(email_facts(application, offer), deadline=deadline)
+        return _compose(reminder, event, facts, application)
 
 
 def _read_cause(
@@ -275,8 +288,7 @@ def _compose(reminder: str, event: Event, facts: Facts, application: Application
     message = _compose_usual(reminder, event, facts)
     if message is None:
         return None
-    company = application.job.company
-    return put_into_words_of(company, message, event, facts, reminder=reminder)
+    return put_into_words_of(application.job, message, event, facts, reminder=reminder)
 
 
 def _compose_usual(reminder: str, event: Event, facts: Facts) -> Message | None:

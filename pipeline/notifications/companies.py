@@ -46,6 +46,7 @@ from pipeline.selectors.jobs import recent_activity
 from pipeline.selectors.members import members_allowed
 from pipeline.selectors.system import read_decay_worker_health
 from pipeline.web import rate_limit
+from pipeline.web.languages import in_language_of
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
 from tasks.context import Context
@@ -217,9 +218,9 @@ def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: U
     member = _find_member(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
-    return _send_company_email(
-        member, company_alert_email(member.company.name, kind), ALERTS, task_id
-    )
+    with in_language_of(member.user.language):
+        message = company_alert_email(member.company.name, kind)
+        return _send_company_email(member, message, ALERTS, task_id)
 
 
 def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> str:
@@ -227,13 +228,14 @@ def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> st
     member = _find_member(membership_id)
     if member is None or not member.digest:
         return "unwanted"
-    message = company_digest_email(
-        member.company.name,
-        date.fromisoformat(day),
-        _digest_figures(member),
-        _digest_of_own_reviews(member),
-    )
-    return _send_company_email(member, message, DIGEST, task_id) if message else "nothing"
+    with in_language_of(member.user.language):
+        message = company_digest_email(
+            member.company.name,
+            date.fromisoformat(day),
+            _digest_figures(member),
+            _digest_of_own_reviews(member),
+        )
+        return _send_company_email(member, message, DIGEST, task_id) if message else "nothing"
 
 
 def company_alert_email(company: str, kind: str) -> Message:

@@ -7,7 +7,7 @@ applicants get only emails that they may want to keep: a receipt, and the end of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Protocol
 from uuid import UUID
@@ -17,7 +17,7 @@ from django.template.defaultfilters import linebreaksbr
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, override
 
 from pipeline.domain.amounts import Amount
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
@@ -32,7 +32,7 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.texts.words import OwnWords
-from pipeline.wording import sentences
+from pipeline.wording import language, sentences
 from pipeline.wording.english import (
     format_time,
     format_zone,
@@ -129,7 +129,8 @@ class Message:
     """An email without its address.
 
     `about` names the job and its company, `proof` is the number and the hash of the event. `own`
-    are the company's words around ours.
+    are the company's words around ours. `language` is the one in which it was composed, and in
+    which the rest is, whoever looks at it.
     """
 
     subject: str
@@ -139,6 +140,7 @@ class Message:
     about: str = ""
     proof: str = ""
     own: OwnWords = OwnWords()  # noqa: RUF009  frozen
+    language: str = field(default_factory=language.code)
 
     @property
     def main_step(self) -> Paragraph | None:
@@ -154,18 +156,21 @@ class Message:
         """Return the first line."""
         if self.own.greeting:
             return self.own.greeting
-        return _("Hello %(name)s,") % {"name": self.name} if self.name else _("Hello,")
+        with override(self.language):
+            return _("Hello %(name)s,") % {"name": self.name} if self.name else _("Hello,")
 
     @property
     def controller_line(self) -> str:
         """Say who is responsible for the data; empty while the company has not said so."""
         name = self.own.controller
-        return _("Responsible for your data: %(name)s") % {"name": name} if name else ""
+        with override(self.language):
+            return _("Responsible for your data: %(name)s") % {"name": name} if name else ""
 
     @property
     def proof_line(self) -> str:
         """Return the last line; empty in an email about no event."""
-        return _("Proof %(proof)s") % {"proof": self.proof} if self.proof else ""
+        with override(self.language):
+            return _("Proof %(proof)s") % {"proof": self.proof} if self.proof else ""
 
     @property
     def text(self) -> str:

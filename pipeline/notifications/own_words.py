@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from jobs.models import Company
+from jobs.models import Job
 from pipeline.notifications.messages import (
     EventForMail,
     Facts,
@@ -19,16 +19,16 @@ from pipeline.wording.english import strip_isolates, time_here_and_utc
 
 
 def put_into_words_of(
-    company: Company, message: Message, event: EventForMail, facts: Facts, *, reminder: str
+    job: Job, message: Message, event: EventForMail, facts: Facts, *, reminder: str
 ) -> Message:
-    """Put an email into the words that its company has for it now.
+    """Put an email into the words that the job's company has for it now.
 
     In one query, or in none if it has no words of its own and was read with its letterhead.
     """
     kind, is_offer = event_email_kind(event), offers_seat(event)
     own_kind = email_text_kind(event, kind, is_offer=is_offer, reminder=reminder)
-    parts = read_parts(company, own_kind)
-    return put_into_words(message, parts, facts, controller=company.legal_name)
+    parts = read_parts(job.company, own_kind, job_language=job.posting.language)
+    return put_into_words(message, parts, facts, controller=job.company.legal_name)
 
 
 def put_into_words(

@@ -23,7 +23,12 @@ from applicants.models import Device, DeviceNotice
 from pipeline.database import instants
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
-from pipeline.notifications.applicants import email_zone, is_offer_open, is_offer_over
+from pipeline.notifications.applicants import (
+    email_zone,
+    in_their_language,
+    is_offer_open,
+    is_offer_over,
+)
 from pipeline.notifications.devices import (
     KEPT_FOR,
     NOTIFY_DEVICES,
@@ -161,13 +166,14 @@ def _read_text(
         is_over = events.filter(seq__gt=reason.seq).exists()
     if is_over:
         return application, None, ends_at
-    text = compose_device_text(
-        event,
-        reminder=reason.reminder,
-        job_title=application.job.posting.title,
-        deadline=application.acknowledge_by,
-        zone=email_zone(application.applicant, application.job),
-    )
+    with in_their_language(application):
+        text = compose_device_text(
+            event,
+            reminder=reason.reminder,
+            job_title=application.job.posting.title,
+            deadline=application.acknowledge_by,
+            zone=email_zone(application.applicant, application.job),
+        )
     deadline = application.acknowledge_by if text and text.is_urgent else None
     return application, text, deadline or ends_at
 

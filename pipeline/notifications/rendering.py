@@ -15,6 +15,7 @@ from django.template import Context, Engine
 from applicants import mail
 from pipeline.mail.links import LinkedOffer
 from pipeline.notifications.messages import CalendarNote, Message
+from pipeline.wording import language
 
 # How long before its deadline an offer begins in the calendar.
 SHOWN = timedelta(minutes=30)
@@ -30,7 +31,8 @@ _SMALL = "margin: 32px 0 0; padding: 12px 0 0; border-top: 1px solid; font-size:
 
 def render_html(message: Message) -> str:
     """Render a message as a small HTML page, which keeps the reader's colours."""
-    context = {"message": message, "button": _BUTTON, "small": _SMALL}
+    page = {"is_from_the_right": language.reads_from_the_right(message.language)}
+    context = {"message": message, "button": _BUTTON, "small": _SMALL} | page
     return _TEMPLATE.render(Context(context))
 
 

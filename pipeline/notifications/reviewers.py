@@ -43,6 +43,7 @@ from pipeline.review.decisions import OPEN
 from pipeline.review.notices import News, members_concerned, note_once, read_telling, tell
 from pipeline.selectors.ageing import read_jobs_with_target, read_late_reviews
 from pipeline.selectors.jobs import read_job
+from pipeline.web.languages import in_language_of
 from pipeline.wording.english import format_time, isolated, strip_isolates
 from tasks.context import Context
 from tasks.enqueue import NewTask
@@ -144,10 +145,11 @@ def send_news(
     left = _still_true(News(news), [UUID(each) for each in applications], member)
     if not left:
         return {"outcome": "over"}
-    message = news_email(read_job(job_id), News(news), left)
-    email = render_email(
-        message, to=member.user.email, email_id=uuid5(_NAMES, str(context.task_id))
-    )
+    with in_language_of(member.user.language):
+        message = news_email(read_job(job_id), News(news), left)
+        email = render_email(
+            message, to=member.user.email, email_id=uuid5(_NAMES, str(context.task_id))
+        )
     render_unsubscribe_header(email, unsubscribe_url("reviews", member.id))
     try:
         mail.deliver(email)
@@ -319,9 +321,11 @@ def push_news(
     left = _still_true(News(news), [UUID(each) for each in applications], member)
     if not left:
         return {"sent": 0}
+    with in_language_of(member.user.language):
+        text = push_text(read_job(job_id), News(news), len(left))
     notification = push.Notification(
         key=str(context.task_id),
-        text=push_text(read_job(job_id), News(news), len(left)),
+        text=text,
         about=left[0].id if len(left) == 1 else job_id,
         path=_review_link(job_id, News(news), left).removeprefix(settings.SITE_URL),
         ends_at=instants.now() + KEPT_FOR,

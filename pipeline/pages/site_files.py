@@ -6,6 +6,7 @@ They belong to no page and read no session.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -32,6 +35,7 @@ ROBOTS = """\
 User-agent: *
 Allow: /$
 Allow: /?after=
+Allow: /?lang=
 Allow: /jobs/
 Allow: /jobs.xml
 Allow: /c/
@@ -141,7 +145,10 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     [folder] = settings.STATICFILES_DIRS
     script = Path(folder, "js", "service_worker.js").read_text()
     shown = script.replace("ICON_URL", static("img/icon-192.png"))
-    return HttpResponse(shown, content_type="text/javascript; charset=utf-8")
+    shown = shown.replace("NEWS_TEXT", json.dumps(_("There is news about your application.")))
+    response = HttpResponse(shown, content_type="text/javascript; charset=utf-8")
+    patch_vary_headers(response, ["Accept-Language", "Cookie"])
+    return response
 
 
 @require_safe

@@ -9,6 +9,7 @@ from pipeline.pages import (
     gallery,
     history,
     imports,
+    languages,
     sandbox,
     site_files,
     site_texts,
@@ -24,6 +25,7 @@ _WEBHOOKS_A = "company/webhooks/<uuid:webhook_id>/"
 _WEBHOOKS_DELIVERY = f"{_WEBHOOKS_A}deliveries/<uuid:delivery_id>/"
 
 urlpatterns = [
+    path("language/", languages.choose, name="language"),
     path("terms/", site_texts.terms, name="terms"),
     path("accessibility/", site_texts.accessibility, name="accessibility"),
     path("robots.txt", site_files.robots, name="robots"),

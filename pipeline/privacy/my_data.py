@@ -50,6 +50,7 @@ def collect(applicant: Applicant) -> dict[str, Any]:
             "email": applicant.email,
             "name": applicant.name,
             "time_zone": applicant.time_zone,
+            "language": applicant.language,
             "reminders": applicant.reminders,
             "created_at": applicant.created_at,
         },

@@ -12,12 +12,11 @@ from urllib.parse import unquote
 
 from csp.utils import build_policy
 from django.template.loader import render_to_string
-from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, override
 
 from pipeline.api import problem_types, problems
 from pipeline.api.problem_type import ProblemType
@@ -26,9 +25,11 @@ from pipeline.api.rendering import render_json
 from pipeline.server.clients import Application
 from pipeline.server.places import ChosenFile
 from pipeline.web.asgi_types import Message, Receive, Send, find_header
+from pipeline.web.languages import choose_by_headers
 from pipeline.web.middleware import sane_request_id, transport_security
 from pipeline.web.refusal_log import refusal_log
 from pipeline.web.requests import count_loop_answer
+from pipeline.wording.language import list_of, number
 
 TOO_MANY_AT_ONCE = gettext_lazy(
     "You have too many requests running at once. Wait for some of them to finish."
@@ -38,11 +39,10 @@ TOO_MANY_BODIES = gettext_lazy(
 )
 TOO_MANY_PAGES = gettext_lazy("You have opened too many pages. Wait a moment, or sign in.")
 OVERLOADED = gettext_lazy("Too many requests are waiting right now. Try again in a moment.")
-TOO_LONG = gettext_lazy("The body is too long.")
-_NO_LENGTH = gettext_lazy("Send the body's Content-Length.")
-_TWO_LENGTHS = gettext_lazy("Send either Content-Length or, with HTTP/1.1, Transfer-Encoding.")
-_BAD_VERSION = gettext_lazy("Send HTTP/1.1 or HTTP/1.0.")
-_BAD_TARGET = gettext_lazy("Ask for a path of this site.")
+NO_LENGTH = gettext_lazy("Send the body's Content-Length.")
+TWO_LENGTHS = gettext_lazy("Send either Content-Length or, with HTTP/1.1, Transfer-Encoding.")
+OTHER_VERSION = gettext_lazy("Send HTTP/1.1 or HTTP/1.0.")
+NO_PATH = gettext_lazy("Ask for a path of this site.")
 # The same code as a body that cannot be read: the kinds of problems have one each.
 LENGTH_REQUIRED = replace(problem_types.MALFORMED_REQUEST, status=411)
 # When a client may try again, if the kind of refusal does not say so itself.
@@ -63,15 +63,15 @@ async def refuse(
 ) -> None:
     """Refuse a request, with a problem for API clients, else with a page."""
     name = sane_request_id(find_header(scope, b"x-request-id").decode("latin1"))
-    language = _language_of(scope)
+    language = choose_by_headers(scope)
     if scope["path"].startswith("/api/"):
-        with translation.override(language):
+        with override(language):
             told = problems.build_body(kind, cast("Any", SimpleNamespace(request_id=name)))
             told |= {"detail": str(why), "error": {"code": kind.code, "message": str(why)}}
-        media_type, body = problems.MEDIA_TYPE, render_json(told)
+            media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
         media_type, body = "text/html; charset=utf-8", _page(kind, language)
-    said = {"Content-Type": media_type, "X-Request-ID": name}
+    said = {"Content-Type": media_type, "X-Request-ID": name, "Content-Language": language}
     if kind.status in (429, 503):
         said["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
     await _end_with(scope, send, kind.status, said | dict(headers or {}), body, caller)
@@ -88,16 +88,17 @@ class WaitingPage(NamedTuple):
 
 async def send_waiting_page(scope: Message, send: Send, page: WaitingPage, caller: str) -> None:
     """Refuse a form because the site is full, and keep it."""
-    language = _language_of(scope)
+    language = choose_by_headers(scope)
     fields = format_html_join("", '<input type="hidden" name="{}" value="{}">', page.fields)
-    with translation.override(language):
-        ahead = _describe_ahead(page.ahead)
+    with override(language):
+        ahead = _say_ahead(page.ahead)
         if page.files:
             fields += _file_inputs(page.files)
-    before, between, after, end = _waiting_page(language, has_files=bool(page.files))
+    before, between, after, end = _waiting_page(has_files=bool(page.files), language=language)
     text = f"{before}{escape(ahead)}{between}{page.seconds}{after}{fields}{end}"
     headers = {
         "Content-Type": "text/html; charset=utf-8",
+        "Content-Language": language,
         "Content-Security-Policy": build_policy(),
         "X-Request-ID": sane_request_id(find_header(scope, b"x-request-id").decode("latin1")),
         "Retry-After": str(page.seconds),
@@ -105,15 +106,13 @@ async def send_waiting_page(scope: Message, send: Send, page: WaitingPage, calle
     await _end_with(scope, send, UNAVAILABLE.status, headers, text.encode(), caller)
 
 
-def _describe_ahead(people: int) -> str:
-    if not people:
+def _say_ahead(ahead: int) -> str:
+    if not ahead:
         return _("Nobody is ahead of you any more.")
-    ahead = ngettext(
-        "About %(count)s person is ahead of you.",
-        "About %(count)s people are ahead of you.",
-        people,
+    words = ngettext(
+        "About %(count)s person is ahead of you.", "About %(count)s people are ahead of you.", ahead
     )
-    return ahead % {"count": f"{people:,}"}
+    return words % {"count": number(ahead)}
 
 
 def _file_inputs(files: Sequence[ChosenFile]) -> SafeString:
@@ -125,7 +124,7 @@ def _file_inputs(files: Sequence[ChosenFile]) -> SafeString:
     rows = [
         format_html(
             _FILES_INPUT if len(each) > 1 else _FILE_INPUT,
-            label % {"names": ", ".join(each)},
+            label % {"names": list_of(each)},
             field,
         )
         for field, each in names.items()
@@ -159,25 +158,19 @@ async def answer(
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
-def _language_of(scope: Message) -> str:
-    """Return the language that a client asks for, among ours."""
-    wanted = find_header(scope, b"accept-language").decode("latin1")
-    asking = SimpleNamespace(COOKIES={}, META={"HTTP_ACCEPT_LANGUAGE": wanted})
-    return translation.get_language_from_request(cast("Any", asking))
-
-
 @cache
 def _page(kind: ProblemType, language: str) -> bytes:
-    with translation.override(language):
+    with override(language):
         return render_to_string("errors/plain.html", {"kind": kind, "request_id": ""}).encode()
 
 
 @cache
-def _waiting_page(language: str, *, has_files: bool) -> list[str]:
+def _waiting_page(*, has_files: bool, language: str) -> list[str]:
     """Return the parts of the page between its number of people, its seconds and its fields."""
     parts = dict.fromkeys(("ahead", "seconds", "fields"), _GAP)
-    with translation.override(language):
-        return render_to_string("errors/waiting.html", parts | {"has_files": has_files}).split(_GAP)
+    with override(language):
+        page = render_to_string("errors/waiting.html", parts | {"has_files": has_files})
+    return page.split(_GAP)
 
 
 # Forms of requests that HTTP allows, but which a proxy could understand in another way. h11 has
@@ -194,13 +187,13 @@ def only_plain(application: Application) -> Application:
     async def refuse_or_answer(scope: Message, receive: Receive, send: Send) -> None:
         if find_header(scope, b"transfer-encoding"):
             if scope["http_version"] == "1.1" and not find_header(scope, b"content-length"):
-                return await refuse(scope, send, LENGTH_REQUIRED, _NO_LENGTH)
-            return await refuse(scope, send, MALFORMED_REQUEST, _TWO_LENGTHS)
+                return await refuse(scope, send, LENGTH_REQUIRED, NO_LENGTH)
+            return await refuse(scope, send, MALFORMED_REQUEST, TWO_LENGTHS)
         if scope["http_version"] not in _VERSIONS:
-            return await refuse(scope, send, MALFORMED_REQUEST, _BAD_VERSION)
+            return await refuse(scope, send, MALFORMED_REQUEST, OTHER_VERSION)
         scope = _strip_authority(scope)
         if scope["method"] == "CONNECT" or not scope["raw_path"].startswith((b"/", b"*")):
-            return await refuse(scope, send, MALFORMED_REQUEST, _BAD_TARGET)
+            return await refuse(scope, send, MALFORMED_REQUEST, NO_PATH)
         return await application(scope, receive, send)
 
     return refuse_or_answer

@@ -16,7 +16,10 @@ from urllib.parse import unquote_to_bytes
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
+from pipeline.api.problem_type import ProblemType
 from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
 from pipeline.line.arrivals import Arrival, thread_of_arrival
 from pipeline.server.clients import Client, Clients, find_credential
@@ -24,7 +27,6 @@ from pipeline.server.places import FIELD, MOST_BYTES, Attempt, is_multipart
 from pipeline.server.places import HEADER as PLACE_TOKEN
 from pipeline.server.refusals import (
     OVERLOADED,
-    TOO_LONG,
     TOO_MANY_AT_ONCE,
     TOO_MANY_BODIES,
     TOO_MANY_PAGES,
@@ -196,13 +198,13 @@ _HEAVY = re.compile(
     r"|/company/jobs/[^/]+/(replay/|verify/|figures/|import/|export/.*)|/company/files/[^/]+/"
 )
 
-_REFUSALS = {
+_REFUSALS: dict[type[Exception], tuple[ProblemType, str | Promise]] = {
     RateUsedUp: (THROTTLED, TOO_MANY_PAGES),
     TooManyAtOnce: (THROTTLED, TOO_MANY_AT_ONCE),
     NoRoom: (UNAVAILABLE, TOO_MANY_BODIES),
     Overloaded: (UNAVAILABLE, OVERLOADED),
     NoThread: (UNAVAILABLE, OVERLOADED),
-    TooLong: (PAYLOAD_TOO_LARGE, TOO_LONG),
+    TooLong: (PAYLOAD_TOO_LARGE, gettext_lazy("The body is too long.")),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -16,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from jobs.models import Job
+from pipeline.wording import language
 from pipeline.wording.english import (
     format_time,
-    format_zone,
     isolated,
     long_duration,
     reads_from_the_right,
@@ -37,12 +38,22 @@ _NOW = NaturalTimeFormatter.time_strings["now"]
 
 register = template.Library()
 register.filter("duration", short_duration)
+register.filter("date_as", language.day, expects_localtime=True)
+register.filter("clock", language.clock, expects_localtime=True)
+register.filter("listed", language.list_of)
 register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
 register.filter("in_words", label_status)
 register.filter("seats_in_words", describe_seats)
 register.filter("reserve_in_words", describe_reserve)
 register.filter("free_reserved_in_words", count_free)
+
+
+@register.filter(name="number")
+@register.filter(name="intcomma")
+def tag_number(value: Any) -> Any:
+    """Return a number with separators, in the reader's language; anything else as it is."""
+    return language.number(value) if isinstance(value, int | float | Decimal) else value
 
 
 @register.filter(name="vacancy_in_words")
@@ -233,10 +244,7 @@ def _tag_clock_offset(context: Mapping[str, Any]) -> timedelta:
     return timedelta(seconds=getattr(whose, "clock_offset_seconds", 0))
 
 
-def tag_time_in_full(moment: datetime) -> str:
-    """Return a time to the second, with day, year and zone."""
-    here = timezone.localtime(moment)
-    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({format_zone(here.tzinfo)})"
+tag_time_in_full = language.moment_in_full
 
 
 def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
@@ -244,8 +252,5 @@ def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
 
     `seconds`: to the second in any case.
     """
-    here, now = timezone.localtime(moment), timezone.localtime()
-    year = "" if here.year == now.year else f" {here.year}"
-    is_near = seconds or abs(here - now) < NEAR
-    clock = f"{here:%H:%M:%S}" if is_near else f"{here:%H:%M}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({format_zone(here.tzinfo)})"
+    is_near = abs(moment - timezone.now()) < NEAR
+    return language.moment_in_short(moment, seconds=seconds or is_near)

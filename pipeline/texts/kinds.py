@@ -20,8 +20,7 @@ from pipeline.models.upkeep import OVERTAKEN
 from pipeline.wording.english import capitalized
 from pipeline.wording.events import REASON_WORDS
 
-# The languages in which texts can be written, each by its name in itself.
-LANGUAGES = {"en": "English"}
+# The language of texts that were written before there were others.
 USUAL_LANGUAGE = "en"
 
 # The kind whose words stand in every email.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -35,6 +35,7 @@ from pipeline.texts.kinds import (
 )
 from pipeline.texts.letterheads import letterhead_of, lock_letterhead
 from pipeline.wording.english import isolated
+from pipeline.wording.language import code
 
 security = logging.getLogger("security")
 
@@ -76,18 +77,28 @@ def field_values(*, name: str, job: str, company: str, deadline: str = "") -> di
 # Reading texts.
 
 
-def read_parts(company: Company, kind: str, language: str = USUAL_LANGUAGE) -> dict[str, str]:
+def read_parts(company: Company, kind: str, *, job_language: str = "") -> dict[str, str]:
     """Return the company's words for a kind of email, and those for every one, in one query.
 
-    In none if the company has no words of its own and was read with its letterhead.
+    They are those in the active language, the reader's; of a kind without any in it, those in the
+    job's language, or in the usual one. No query if the company has no words of its own and was
+    read with its letterhead.
     """
     if not letterhead_of(company).has_texts:
         return {}
-    found = _latest(company.id, language).filter(kind__in=[kind, EVERY])
-    parts: dict[str, str] = {}
-    for row in found:
-        parts |= row.parts
-    return parts
+    found = _read_preferred(company, [kind, EVERY], job_language)
+    return found.get(EVERY, {}) | found.get(kind, {})
+
+
+def _read_preferred(
+    company: Company, kinds: Iterable[str], job_language: str = ""
+) -> dict[str, dict[str, str]]:
+    """Return the words of each kind, in the first language in which it has some."""
+    order = list(dict.fromkeys([code(), job_language, USUAL_LANGUAGE]))
+    rows = CompanyText.objects.filter(company_id=company.id, language__in=order, kind__in=kinds)
+    rows = rows.order_by("kind", "language", "-version").distinct("kind", "language")
+    own = sorted((row for row in rows if row.parts), key=lambda row: order.index(row.language))
+    return {row.kind: row.parts for row in reversed(own)}
 
 
 def read_texts(company: Company, language: str = USUAL_LANGUAGE) -> dict[str, CompanyText]:
@@ -96,7 +107,7 @@ def read_texts(company: Company, language: str = USUAL_LANGUAGE) -> dict[str, Co
     return {row.kind: row for row in rows}
 
 
-def read_sentences(company: Company, language: str = USUAL_LANGUAGE) -> dict[str, str]:
+def read_sentences(company: Company) -> dict[str, str]:
     """Return the company's sentences with a decision by the codes of their reasons, in one query.
 
     In none, as `read_parts`.
@@ -104,8 +115,8 @@ def read_sentences(company: Company, language: str = USUAL_LANGUAGE) -> dict[str
     if not letterhead_of(company).has_texts:
         return {}
     kinds = {sentence_kind(reason): str(reason) for reason in CHOSEN_REASONS}
-    rows = _latest(company.id, language).filter(kind__in=kinds)
-    return {kinds[row.kind]: row.parts["sentence"] for row in rows if row.parts}
+    found = _read_preferred(company, kinds)
+    return {kinds[kind]: parts["sentence"] for kind, parts in found.items()}
 
 
 def read_decision_texts(application: Any) -> list[str]:

@@ -1,14 +1,44 @@
-"""English for numbers, plurals, lists, durations and times. Pure."""
+"""Names in plain text, nouns with their numbers, and older names of what `language` does.
+
+Only text for operators, such as the output of commands, may use `plural`, `count` and
+`format_count`: their nouns are English.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
 
-_DAY, _HOUR, _MINUTE, _SECOND = 86_400, 3_600, 60, 1
-_LONG_UNITS = (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE), ("second", _SECOND))
-_SHORT_UNITS = (("d", _DAY), ("h", _HOUR), ("min", _MINUTE), ("s", _SECOND))
+from django.utils.translation import ngettext
+
+from pipeline.wording import language
+from pipeline.wording.language import duration as long_duration
+from pipeline.wording.language import list_of as joined
+from pipeline.wording.language import moment as format_time
+from pipeline.wording.language import moment_here_and_utc as time_here_and_utc
+from pipeline.wording.language import short_duration, single_unit_duration
+from pipeline.wording.language import zone_name as format_zone
+
+__all__ = [
+    "capitalized",
+    "count",
+    "format_count",
+    "format_number",
+    "format_time",
+    "format_zone",
+    "isolated",
+    "joined",
+    "long_duration",
+    "newcomers",
+    "people",
+    "plural",
+    "reads_from_the_right",
+    "short_duration",
+    "single_unit_duration",
+    "strip_isolates",
+    "strip_reordering",
+    "time_here_and_utc",
+]
+
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 # Bidirectional classes (UAX #9) of letters and digits from right to left, and of the characters
@@ -58,93 +88,24 @@ def format_count(number: int, one: str, many: str = "") -> str:
 
 
 def format_number(number: int) -> str:
-    """Return a number, up to ten in words: no, one, ten, 11."""
-    return _SMALL[number] if number < len(_SMALL) else f"{number:,}"
+    """Return a number, in English up to ten in words: no, one, ten, 11."""
+    if number < len(_SMALL) and language.is_english():
+        return _SMALL[number]
+    return language.number(number)
 
 
 def people(number: int) -> str:
     """Return a number of people: 1 person, 2 people."""
-    return count(number, "person", "people")
+    words = ngettext("%(number)s person", "%(number)s people", number)
+    return words % {"number": language.number(number)}
 
 
 def newcomers(number: int) -> str:
     """Return people who have not joined yet: next person to join, next 2 people to join."""
-    return plural(number, "next person to join", f"next {number:,} people to join")
-
-
-def joined(items: Sequence[str]) -> str:
-    """Return a list as text: Ana, Bo and Cy."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    words = ngettext("next person to join", "next %(number)s people to join", number)
+    return words % {"number": language.number(number)}
 
 
 def capitalized(text: str) -> str:
     """Capitalize the first letter of a text and keep the rest."""
     return text[:1].upper() + text[1:]
-
-
-def long_duration(seconds: int) -> str:
-    """Return a duration in its two largest units: 1 day and 6 hours."""
-    parts, left = [], seconds
-    for unit, size in _LONG_UNITS:
-        number, left = divmod(left, size)
-        if number:
-            parts.append(count(number, unit))
-    return joined(parts[:2]) or "no time"
-
-
-def short_duration(span: timedelta | float | None) -> str:
-    """Return a duration (seconds, if a number) in its two largest units: 1 d 4 h, 3 min 20 s."""
-    if span is None:
-        return "-"
-    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
-    left = max(0, round(seconds))
-    parts: list[str] = []
-    for unit, size in _SHORT_UNITS:
-        number, left = divmod(left, size)
-        if number or parts:
-            parts.append(f"{number} {unit}" if number else "")
-    return " ".join(part for part in parts[:2] if part) or "0 s"
-
-
-def single_unit_duration(seconds: int) -> str:
-    """Return a duration in the largest unit that divides it: 90 min, 2 h, 0."""
-    for unit, size in _SHORT_UNITS:
-        if seconds and seconds % size == 0:
-            return f"{seconds // size} {unit}"
-    return "0"
-
-
-def format_time(moment: datetime | str | None, zone: tzinfo = UTC, *, seconds: bool = False) -> str:
-    """Return a time with its zone, rounded down to the minute so that no deadline looks later.
-
-    `seconds`: to the second, where several times lie within minutes.
-    """
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    if moment is None:
-        return "an unknown time"
-    at = moment.astimezone(zone)
-    day, clock = f"{at.day} {at:%B %Y}", f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
-    if str(zone) == "UTC":
-        return f"{clock} UTC on {day}"
-    return f"{clock} on {day} ({format_zone(zone)})"
-
-
-def time_here_and_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:
-    """Return a time in words in a zone and in UTC; once, if that is the zone."""
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    here, there = moment.astimezone(zone), moment.astimezone(UTC)
-    words = format_time(moment, zone)
-    if here.utcoffset() == there.utcoffset():
-        return words
-    if here.date() == there.date():
-        return f"{words}, {there:%H:%M} UTC"
-    return f"{words}, {format_time(moment)}"
-
-
-def format_zone(zone: tzinfo | None) -> str:
-    """Return the place in a zone's name: New York for America/New_York."""
-    return str(zone).rpartition("/")[2].replace("_", " ")

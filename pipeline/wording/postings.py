@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from jobs.postings import PayPeriod, PostingFacts, countries, plain_amount
+from pipeline.wording import language
 
 
 class Fact(NamedTuple):
@@ -31,7 +32,8 @@ def describe_facts(posting: PostingFacts) -> list[Fact]:
 def describe_workplace(posting: PostingFacts) -> str:
     """Return where the work is done, with the country; empty if neither is said."""
     place = str(posting.get_workplace_display())
-    country = countries().get(posting.country, "")
+    known = countries().get(posting.country, "")
+    country = language.country(posting.country, known) if known else ""
     if place and country:
         return _("%(workplace)s, %(country)s") % {"workplace": place, "country": country}
     return place or country

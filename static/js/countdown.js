@@ -3,11 +3,12 @@
 import { showTimeLeft } from "./tab.js";
 import { noteServerTime, serverNow } from "./times.js";
 import { say } from "./voice.js";
+import { inUnit, t } from "./words.js";
 
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 const LATE_SECONDS = 3;
-const SPOKEN = [[60, "1 minute"], [300, "5 minutes"], [900, "15 minutes"], [3600, "1 hour"],
-  [14400, "4 hours"], [86400, "24 hours"]];
+const SPOKEN = [[60, "1 minute left."], [300, "5 minutes left."], [900, "15 minutes left."], [3600, "1 hour left."],
+  [14400, "4 hours left."], [86400, "24 hours left."]];
 
 // In its two largest units, as the server words it.
 function duration(seconds) {
@@ -16,9 +17,9 @@ function duration(seconds) {
   for (const [unit, size] of UNITS) {
     const count = Math.floor(left / size);
     left %= size;
-    if (count || parts.length) parts.push(count ? `${count} ${unit}` : "");
+    if (count || parts.length) parts.push(count ? inUnit(count, unit) : "");
   }
-  return parts.slice(0, 2).filter(Boolean).join(" ") || "0 s";
+  return parts.slice(0, 2).filter(Boolean).join(" ") || inUnit(0, "s");
 }
 
 class CountDown extends HTMLElement {
@@ -56,7 +57,7 @@ class CountDown extends HTMLElement {
     const out = this.querySelector("[role=timer]");
     if (!out || Number.isNaN(left)) return;
     const looked = document.querySelector("[data-live]") !== null;
-    const words = left > 0 ? duration(left) : looked ? "time is up, checking…" : "time is up";
+    const words = left > 0 ? duration(left) : looked ? t("time is up, checking…") : t("time is up");
     if (out.textContent !== words) out.textContent = words;
     this.drawRing(left);
     this.speak(left);
@@ -83,7 +84,8 @@ class CountDown extends HTMLElement {
     this.spoken = mark ?? null;
     if (!mark || first || !this.endsFirst()) return;
     const isLate = seconds - left > LATE_SECONDS; // the device slept past the mark
-    say(mark === "over" ? "Time is up." : `${isLate ? duration(left) : mark} left.`);
+    if (mark === "over") say(t("Time is up."));
+    else say(isLate ? t("%(duration)s left.", { duration: duration(left) }) : t(mark));
   }
 
   // Only the deadline that ends first is spoken of, and shown in the tab: several would be noise.

@@ -1,5 +1,6 @@
 // A form that changes something is sent once, however often its button is pressed.
 import { attempt } from "./attempt.js";
+import { t } from "./words.js";
 
 const ANSWERED_MS = 10_000; // by then it was answered, or it was a download
 
@@ -50,7 +51,7 @@ function addShowBox(form) {
   label.className = "choice";
   box.type = "checkbox";
   box.autocomplete = "off";
-  text.textContent = "Show what I type";
+  text.textContent = t("Show what I type");
   label.append(box, text);
   inputs.at(-1).after(label);
   const show = () => inputs.forEach((input) => { input.type = box.checked ? "text" : "password"; });

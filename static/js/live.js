@@ -12,6 +12,7 @@ import { setTitle } from "./tab.js";
 import { clockTime, compareServerTime, isForeignZone, serverNow, showTimesHere } from "./times.js";
 import { showMoving } from "./transitions.js";
 import { say } from "./voice.js";
+import { t } from "./words.js";
 
 const POLL_SECONDS = 30;
 const SPREAD_MS = 250; // many pages hear of the same change at once
@@ -23,13 +24,13 @@ const UNSEEN_MS = 60_000, LONGEST_UNSEEN_MS = 300_000; // looks of such a tab, i
 const STEADY_MS = 10_000; // a stream that lasted this long was a good one
 
 // What the page says of itself: that it is live, or as of when it is; and what keeps it from more.
-const asOf = (moment) => `As of ${clockTime(moment)}`;
+const asOf = (moment) => t("As of %(time)s", { time: clockTime(moment) });
 const WORDS = {
-  live: () => "Live",
+  live: () => t("Live"),
   poll: asOf,
-  away: (moment) => `${asOf(moment)}. Reconnecting…`,
-  broken: (moment) => `${asOf(moment)}. This page could not update itself.`,
-  over: () => "This page has changed for you.",
+  away: (moment) => t("As of %(time)s. Reconnecting…", { time: clockTime(moment) }),
+  broken: (moment) => t("As of %(time)s. This page could not update itself.", { time: clockTime(moment) }),
+  over: () => t("This page has changed for you."),
 };
 const RELOADED = ["broken", "over"]; // what a reload may mend
 const SPOKEN = ["away", ...RELOADED];
@@ -280,7 +281,7 @@ class LiveRegion {
   reload() {
     const link = document.createElement("a");
     link.href = location.href;
-    link.textContent = "Reload";
+    link.textContent = t("Reload");
     return link;
   }
 }

@@ -1,6 +1,7 @@
 // Keys for members: a dialog that finds pages, jobs and people (Ctrl K), and single keys. What they
 // lead to are links that stand on pages, too; the page of shortcuts lists them.
 import { isFilled } from "./morph.js";
+import { t } from "./words.js";
 
 const KEYS_OFF = "keys-off", PAUSE_MS = 150, SECOND_KEY_MS = 1_500;
 const opener = document.querySelector("[data-go-url]");
@@ -17,12 +18,12 @@ let dialog, field, list, timer, back, asked = 0;
 function make() {
   dialog = document.createElement("dialog");
   dialog.className = "palette";
-  dialog.setAttribute("aria-label", "Find a page, a job or a person");
+  dialog.setAttribute("aria-label", t("Find a page, a job or a person"));
   field = document.createElement("input");
   field.type = "search";
   field.maxLength = 100;
-  field.placeholder = "A page, a job or a person";
-  field.setAttribute("aria-label", "Name of a page, a job or a person");
+  field.placeholder = t("A page, a job or a person");
+  field.setAttribute("aria-label", t("Name of a page, a job or a person"));
   list = document.createElement("div");
   list.setAttribute("role", "status");
   list.innerHTML = `<div class="skeleton" aria-hidden="true">${"<i></i>".repeat(7)}</div>`;
@@ -43,8 +44,8 @@ async function find() {
   const answer = await fetch(url, { redirect: "manual" }).catch(() => null);
   const html = answer?.ok ? await answer.text().catch(() => null) : null;
   if (turn !== asked) return;
-  if (answer?.type === "opaqueredirect") return void (list.textContent = "You are signed out. Reload the page to sign in.");
-  if (html === null) return void (list.textContent = "The server does not answer. Try again.");
+  if (answer?.type === "opaqueredirect") return void (list.textContent = t("You are signed out. Reload the page to sign in."));
+  if (html === null) return void (list.textContent = t("The server does not answer. Try again."));
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
   list.replaceChildren(fresh.content);
@@ -142,7 +143,7 @@ nameKeys();
 
 const button = document.querySelector("[data-keys-switch]");
 if (button) {
-  const show = () => (button.textContent = singleKeys() ? "Turn single keys off" : "Turn single keys on");
+  const show = () => (button.textContent = singleKeys() ? t("Turn single keys off") : t("Turn single keys on"));
   for (const part of document.querySelectorAll(".needs-js")) part.hidden = false;
   button.addEventListener("click", () => {
     if (singleKeys()) localStorage.setItem(KEYS_OFF, "1");

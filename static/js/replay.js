@@ -1,6 +1,7 @@
 // Replay without reloading: dragging, stepping and playing fetch the part that changes.
 // Without this script the forms and links of the page do the same, a page at a time.
 import { moveFrom, shownIn } from "./line_moves.js";
+import { t } from "./words.js";
 
 (() => {
   const form = document.getElementById("seek");
@@ -93,7 +94,7 @@ import { moveFrom, shownIn } from "./line_moves.js";
     } catch {
       failures += 1;
       stop();
-      says.textContent = "That moment could not be fetched. Try again.";
+      says.textContent = t("That moment could not be fetched. Try again.");
     } finally {
       clearTimeout(slow);
       delete region.dataset.busy;
@@ -108,7 +109,7 @@ import { moveFrom, shownIn } from "./line_moves.js";
     clearTimeout(timer);
     if (playing()) remember();
     play.setAttribute("aria-pressed", "false");
-    play.querySelector("span").textContent = "Play";
+    play.querySelector("span").textContent = t("Play");
   };
 
   const tick = async () => {
@@ -127,7 +128,7 @@ import { moveFrom, shownIn } from "./line_moves.js";
   play.addEventListener("click", async () => {
     if (playing()) return stop();
     play.setAttribute("aria-pressed", "true");
-    play.querySelector("span").textContent = "Pause";
+    play.querySelector("span").textContent = t("Pause");
     if (shown >= Number(slider.max)) await show(1);
     tick();
   });

@@ -1,8 +1,9 @@
 // Shows notifications that the site sends to this browser. It keeps no pages and touches no requests.
-// Served at the root of the site, so that it may open any page; the icon's address is filled in there.
+// Served at the root of the site, so that it may open any page; the icon's address and
+// the reader's words are filled in there.
 "use strict";
 
-const NEWS = { title: "Next in Line", body: "There is news about your application.", path: "/me/" };
+const NEWS = { title: "Next in Line", body: NEWS_TEXT, path: "/me/" };
 
 self.addEventListener("install", () => self.skipWaiting());
 

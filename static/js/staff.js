@@ -1,11 +1,13 @@
 // Passkeys and copying: shows what needs this file, and says what the browser refuses.
+import { t } from "./words.js";
+
 (() => {
   const canPasskeys = Boolean(window.PublicKeyCredential);
   const refusals = {
-    NotAllowedError: "Nothing was done: the request was cancelled, or it took too long.",
-    InvalidStateError: "This device has a passkey for your account already.",
-    SecurityError: "Passkeys need a host name and HTTPS.",
-    NotSupportedError: "This device cannot make such a key.",
+    NotAllowedError: t("Nothing was done: the request was cancelled, or it took too long."),
+    InvalidStateError: t("This device has a passkey for your account already."),
+    SecurityError: t("Passkeys need a host name and HTTPS."),
+    NotSupportedError: t("This device cannot make such a key."),
   };
 
   function reveal() {
@@ -19,7 +21,7 @@
     if (!/^[\d.]+$|^\[/.test(location.hostname)) return null;
     const link = document.createElement("a");
     link.href = `${location.protocol}//localhost:${location.port}${location.pathname}`;
-    link.textContent = "Open this page at localhost";
+    link.textContent = t("Open this page at localhost");
     return link;
   }
 
@@ -28,8 +30,8 @@
     if (!place) return;
     const name = event.detail.exception && event.detail.exception.name;
     const said = place.querySelector("p"), link = name === "SecurityError" && elsewhere();
-    if (link) said.replaceChildren("Passkeys do not work at this address. ", link, ".");
-    else said.textContent = refusals[name] || "The passkey could not be used. Reload the page and try again.";
+    if (link) said.replaceChildren(t("Passkeys do not work at this address."), " ", link, ".");
+    else said.textContent = refusals[name] || t("The passkey could not be used. Reload the page and try again.");
     place.hidden = false;
     place.scrollIntoView({ block: "nearest" });
     event.preventDefault();
@@ -42,10 +44,10 @@
     const field = document.getElementById(button.dataset.copies), said = button.querySelector("span");
     try {
       await navigator.clipboard.writeText(field.value);
-      said.textContent = "Copied";
+      said.textContent = t("Copied");
     } catch { // the browser does not let pages copy
       field.select();
-      said.textContent = "Press Ctrl C to copy";
+      said.textContent = t("Press Ctrl C to copy");
     }
   });
 

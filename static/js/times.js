@@ -1,4 +1,5 @@
 // Times: the server's clock, the reader's zone, and how long ago something was.
+import { inUnit, isEnglish, locale, t } from "./words.js";
 
 const MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY;
 const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many months it was
@@ -74,6 +75,8 @@ const zone = usableZone(Intl.DateTimeFormat().resolvedOptions().timeZone);
 const written = document.querySelector("meta[name=time-zone]")?.content;
 export const isForeignZone = Boolean(written && zone !== written);
 const placeOf = (name) => name.split("/").at(-1).replaceAll("_", " ");
+// As the server names the place of the zone in which it wrote the page.
+const writtenPlace = document.querySelector("meta[name=time-zone]")?.dataset.place ?? (written && placeOf(written));
 const WITH_SECONDS = /\d\d:\d\d:\d\d/;
 
 // Some browsers name a zone that they refuse themselves, like Etc/Unknown.
@@ -94,27 +97,43 @@ function inParts(moment) {
 
 // A moment of this device's clock as "14:05".
 export function clockTime(moment) {
+  if (!isEnglish) return new Intl.DateTimeFormat(locale, { timeZone: zone, timeStyle: "short" }).format(moment);
   const at = inParts(new Date(moment));
   return `${at.hour}:${at.minute}`;
+}
+
+// The same, in the words of another language than English.
+function inFull(time) {
+  const how = { timeZone: zone, dateStyle: "full", timeStyle: "medium" };
+  return new Intl.DateTimeFormat(locale, how).format(new Date(time.dateTime));
+}
+
+function inShort(time, hasYear, hasSeconds) {
+  const how = { timeZone: zone, weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" };
+  if (hasYear) how.year = "numeric";
+  if (hasSeconds) how.second = "2-digit";
+  return new Intl.DateTimeFormat(locale, how).format(new Date(time.dateTime));
 }
 
 // Times that the server wrote in another zone, because it did not know this one yet, in this one.
 export function showTimesHere() {
   if (!isForeignZone) return;
   for (const time of document.querySelectorAll("time[datetime]")) {
-    if (!time.title.endsWith(`(${placeOf(written)})`) || time.closest("[data-zone-fixed]")) continue;
+    if (!time.title.endsWith(`(${writtenPlace})`) || time.closest("[data-zone-fixed]")) continue;
     const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
     const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
-    const since = "lasting" in time.dataset || "waited" in time.dataset ? "since " : "";
-    time.title = `${since}${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}`;
+    const isSpan = "lasting" in time.dataset || "waited" in time.dataset;
+    const full = isEnglish ? `${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}` : `${inFull(time)} ${place}`;
+    time.title = isSpan ? t("since %(time)s", { time: full }) : full;
     if ("relative" in time.dataset || "waited" in time.dataset) continue;
     const year = at.year === inParts(new Date(serverNow())).year ? "" : ` ${at.year}`;
     const clock = WITH_SECONDS.test(time.textContent) ? seconds : minutes;
-    time.textContent =
-      `${at.weekday.slice(0, 3)} ${at.day} ${at.month.slice(0, 3)}${year}, ${clock} ${place}`;
+    time.textContent = isEnglish
+      ? `${at.weekday.slice(0, 3)} ${at.day} ${at.month.slice(0, 3)}${year}, ${clock} ${place}`
+      : `${inShort(time, Boolean(year), clock === seconds)} ${place}`;
   }
   const words = document.getElementById("zone-words");
-  if (words) words.textContent = `your time zone, ${zone.replaceAll("_", " ")}`;
+  if (words) words.textContent = t("your time zone, %(zone)s", { zone: zone.replaceAll("_", " ") });
 }
 
 // Pages show times in the zone of this cookie from the next one on.
@@ -127,6 +146,7 @@ const counted = (count, unit) => `${count} ${unit}${count === 1 ? "" : "s"}`;
 
 // The words of Django's naturaltime, so that nothing changes but the number.
 function words(seconds) {
+  if (!isEnglish) return relative(seconds);
   const future = seconds < 0, span = Math.abs(seconds), end = future ? "from now" : "ago";
   if (span < 1) return "just now";
   if (span < MINUTE) return span === 1 ? `a second ${end}` : `${span} seconds ${end}`;
@@ -134,6 +154,21 @@ function words(seconds) {
   if (span < HOUR) return minutes === 1 ? `a minute ${end}` : `${minutes} minutes ${end}`;
   if (span < DAY) return hours === 1 ? `an hour ${end}` : `${hours} hours ${end}`;
   return `${twoLargest(span)} ${end}`;
+}
+
+// In the largest unit, as CLDR words it, for all languages but English.
+const SIZES = [["year", 365 * DAY], ["month", 30 * DAY], ["week", WEEK], ["day", DAY], ["hour", HOUR], ["minute", MINUTE], ["second", 1]];
+
+function relative(seconds) {
+  const [unit, size] = SIZES.find(([, size]) => Math.abs(seconds) >= size) ?? SIZES.at(-1);
+  return new Intl.RelativeTimeFormat(locale).format(-Math.trunc(seconds / size), unit);
+}
+
+// In its largest unit, in short: "4 h".
+function shortSpan(seconds) {
+  const sizes = [["d", DAY], ["h", HOUR], ["min", MINUTE], ["s", 1]];
+  const [unit, size] = sizes.find(([, size]) => seconds >= size) ?? sizes.at(-1);
+  return inUnit(Math.trunc(seconds / size), unit);
 }
 
 function twoLargest(span) {
@@ -152,7 +187,8 @@ function refreshRelativeTimes() {
   for (const time of document.querySelectorAll("time[data-relative]")) {
     const seconds = Math.trunc((serverNow() - Date.parse(time.dateTime)) / 1000);
     const ago = words(seconds);
-    const told = "lasting" in time.dataset ? ago.replace(/ ago$/, "").replace(/^just now$/, "a moment") : ago;
+    const lasting = () => isEnglish ? ago.replace(/ ago$/, "").replace(/^just now$/, "a moment") : shortSpan(seconds);
+    const told = "lasting" in time.dataset ? lasting() : ago;
     if (Math.abs(seconds) < LONGEST_KEPT && time.textContent !== told) time.textContent = told;
   }
 }

@@ -1,6 +1,13 @@
 // Files are uploaded as soon as they are chosen, with their progress; without this they come with
 // the form. The form then holds only ids, so a refused form or a lost connection loses no file.
-const size = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
+import { locale } from "./words.js";
+
+function size(bytes) {
+  const isSmall = bytes < 1e6, amount = isSmall ? Math.ceil(bytes / 1e3) : bytes / 1e6;
+  const digits = isSmall ? 0 : 1;
+  const how = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
+  return `${new Intl.NumberFormat(locale, how).format(amount)} ${isSmall ? "KB" : "MB"}`;
+}
 
 function send(url, file, question, token, onProgress) {
   return new Promise((resolve) => {

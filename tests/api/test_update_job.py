@@ -131,7 +131,7 @@ def test_who_has_the_job_as_it_is_gets_no_body(acme: Caller, company: Company) -
         answer = acme.get(path, if_none_match=seen)
         assert (answer.status_code, answer.content) == (304, b"")
         assert answer.headers["ETag"] == tag
-        assert answer.headers["Vary"] == "Authorization, Cookie"
+        assert answer.headers["Vary"] == "Authorization, Cookie, Accept-Language"
     assert acme.get(path, if_none_match='"1-9"').status_code == 200
 
 

@@ -25,6 +25,7 @@ PRESSED = {
     "account_change_password": "test_a_password_is_changed",
     "account_set_password": "test_a_first_password_is_chosen",
     "account_reauthenticate": PASSKEYS,
+    "language": "test_a_language_is_chosen_at_the_foot_of_a_page",
     "mfa_login_webauthn": PASSKEYS,
     "mfa_activate_totp": "test_an_authenticator_app_is_added",
     "mfa_add_webauthn": PASSKEYS,

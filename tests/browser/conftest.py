@@ -69,6 +69,12 @@ def running_site(
 ) -> Iterator[Site]:
     """The server, for all tests of this room that a worker runs."""
     folder = tmp_path_factory.mktemp("site")
+    module = os.environ.get("BROWSER_SETTINGS", "pipeline.settings")
+    yield from site_of(folder, django_db_blocker, module)
+
+
+def site_of(folder: Path, django_db_blocker: Any, module: str) -> Iterator[Site]:
+    """A server with the settings in a module, and what sends its emails."""
     with django_db_blocker.unblock():
         throttles = {f"THROTTLE_{name.upper()}": "off" for name in settings.THROTTLE_RATES}
         environment = process_environment(
@@ -77,7 +83,7 @@ def running_site(
             VAPID_PRIVATE_KEY=encoded(SITE_KEY),
             EMAIL_URL=f"filemail:///{folder / 'mails'}",
             TERMS_FILE=str(ROOT / "LICENSE"),
-            DJANGO_SETTINGS_MODULE=os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
+            DJANGO_SETTINGS_MODULE=module,
         )
     with serving(environment, folder / "web.log") as url:
         pump = subprocess.Popen(

@@ -87,7 +87,7 @@ ANYBODY: dict[str, Where] = {
         "slug": world.careers.slug,
         "job_id": world.careers.job,
     },
-    **dict.fromkeys(("privacy", "accessibility", "terms"), _nothing),
+    **dict.fromkeys(("privacy", "accessibility", "terms", "language"), _nothing),
     "problems": _nothing,
     "problem": _problem,
     "sign_in": _nothing,
@@ -294,7 +294,7 @@ def test_every_page_can_be_used_by_everybody(
     network = page.context.new_cdp_session(page)
     network.send("Network.enable")
     network.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    _sign_in(page, site, world, group)
+    sign_in(page, site, world, group)
 
     for name, where in group.items():
         address = reverse(name, kwargs=where(world))
@@ -328,7 +328,7 @@ def _is_small(page: Page, address: str) -> None:
     )
 
 
-def _sign_in(page: Page, site: Site, world: World, group: dict[str, Where]) -> None:
+def sign_in(page: Page, site: Site, world: World, group: dict[str, Where]) -> None:
     who: Applicant | User | None = {
         id(APPLICANT): world.applicant,
         id(COMPANY): world.owner,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils.translation import override
 
 from jobs.models import Company
 from pipeline.models import CompanyText, Letterhead
@@ -153,3 +154,24 @@ def test_a_line_stays_one_line_whatever_is_filled_in() -> None:
 
     assert own.subject == "For Ana Bcc: all@example.org"
     assert own.opening == "Hi\nCook"
+
+
+def test_words_are_in_the_readers_language_then_the_jobs_then_the_usual_one(
+    company: Company,
+) -> None:
+    for language in ("en", "de", "pl"):
+        parts = {"opening": f"Opening in {language}"}
+        save_text(
+            company_id=company.id,
+            kind=KINDS[OFFER],
+            parts=parts,
+            seen=0,
+            by=None,
+            language=language,
+        )
+
+    def opening(reader: str, job: str) -> str:
+        with override(reader):
+            return read_parts(fresh(company), OFFER, job_language=job)["opening"][-2:]
+
+    assert [opening("de", "pl"), opening("fr", "pl"), opening("fr", "")] == ["de", "pl", "en"]

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -21,7 +21,7 @@ from applicants import browser
 from applicants.browser import remember_address
 from applicants.codes import Requester
 from applicants.models import Applicant
-from applicants.people import remember_time_zone
+from applicants.people import remember_browser
 from jobs.models import Job
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -193,8 +193,10 @@ def _submit_signed_in(
 ) -> HttpResponse:
     name = form.cleaned_data["name"]
     actor = Actor(ActorKind.APPLICANT, person.id)
-    if person.time_zone != (zone := get_current_timezone_name()):
-        remember_time_zone(person.id, zone)  # before the email about it is written
+    zone, language = get_current_timezone_name(), get_language() or ""
+    if (person.time_zone, person.language) != (zone, language):
+        # Before the email about it is written.
+        remember_browser(person.id, zone=zone, language=language)
     try:
         filled = _fill(request, job, form)
         created = join_line(

@@ -9,10 +9,9 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -20,12 +19,13 @@ from applicants import browser, codes
 from applicants.codes import LIFETIME, Requester
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.people import remember_time_zone
+from applicants.people import remember_browser
 from applicants.sign_in import CodeRefused, prove_address
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages import limits
 from pipeline.pages.access import current_applicant
 from pipeline.pages.limits import TooOften
+from pipeline.pages.page_urls import safe_target
 from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
 from pipeline.services.joining import verify_applications
@@ -34,7 +34,6 @@ from pipeline.wording.explanations import explain_quiet_hours, window_in_words
 
 # Prefix of the return target for a person who has just applied to the job that follows.
 JOB = "job "
-LONGEST_TARGET = 1_000  # characters
 
 JUST_SENT = gettext_lazy(
     "We have just sent you a code. If it has not arrived in half a minute, request a new one then."
@@ -49,7 +48,7 @@ USED_UP = gettext_lazy(
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_address(request: HttpRequest) -> HttpResponse:
     """Ask for an address and email a code. Answers every address alike, known or not."""
-    target = _safe_target(request, request.POST.get("next") or request.GET.get("next", ""))
+    target = safe_target(request, request.POST.get("next") or request.GET.get("next", ""))
     if request.method != "POST":
         if current_applicant(request):
             return redirect(target or "dashboard")
@@ -100,7 +99,8 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 def _finish(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
     browser.sign_in(request, person)
-    remember_time_zone(person.id, get_current_timezone_name())
+    zone, language = get_current_timezone_name(), get_language() or ""
+    remember_browser(person.id, zone=zone, language=language)
     if verified := verify_applications(person.id):
         counts = ngettext(
             "Your email address is verified. Your application counts from now on.",
@@ -179,12 +179,3 @@ def _limit_codes(request: HttpRequest, address: str) -> None:
 def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
     response["Retry-After"] = refused.wait_seconds
     return response
-
-
-def _safe_target(request: HttpRequest, target: str) -> str:
-    """Return the target if it is a path on this site; else an empty string."""
-    if not target.startswith("/") or len(target) > LONGEST_TARGET:
-        return ""
-    hosts, secure = {request.get_host()}, request.is_secure()
-    is_safe = url_has_allowed_host_and_scheme(target, allowed_hosts=hosts, require_https=secure)
-    return target if is_safe else ""

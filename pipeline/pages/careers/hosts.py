@@ -25,6 +25,7 @@ from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import Resolver404, URLResolver, path
 from django.urls.resolvers import RegexPattern
+from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -35,6 +36,7 @@ from pipeline.models import CareersPage
 from pipeline.pages.careers import public
 from pipeline.pages.careers.public import Site
 from pipeline.selectors.jobs import read_open_jobs
+from pipeline.web.languages import asked_language, name_language
 
 Respond = Callable[[HttpRequest], HttpResponse]
 MOST_IN_SITE_MAP = 5_000
@@ -57,6 +59,7 @@ def own_domains(get_response: Respond) -> Respond:
             return get_response(request)
         response = respond(request, company_id, host)
         response["Content-Length"] = str(len(response.content))  # as for the site's own pages
+        name_language(response, get_language() or settings.LANGUAGE_CODE, by_cookie=False)
         return response
 
     return own_domains_middleware
@@ -85,12 +88,16 @@ def respond(request: HttpRequest, company_id: UUID, host: str) -> HttpResponse:
 
 
 def _list(request: HttpRequest, page: CareersPage) -> HttpResponse:
-    return public.render_list(request, Site(page, is_own_domain=True))
+    return public.render_list(request, _site(request, page))
+
+
+def _site(request: HttpRequest, page: CareersPage) -> Site:
+    return Site(page, is_own_domain=True, language=asked_language(request))
 
 
 def _job(request: HttpRequest, page: CareersPage, job_id: UUID) -> HttpResponse:
     job = public.public_job_of(page, job_id)
-    return public.render_job(Site(page, is_own_domain=True), job)
+    return public.render_job(_site(request, page), job)
 
 
 def _logo(request: HttpRequest, page: CareersPage, company_id: UUID, digest: str) -> HttpResponse:

@@ -24,6 +24,8 @@ from pipeline.careers.pages import Filters, find_page, read_filters, read_logo
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import CareersPage
 from pipeline.selectors.jobs import read_job, read_open_jobs
+from pipeline.templatetags.language import link_alternates
+from pipeline.web.languages import PARAMETER, asked_language, in_language_of
 from pipeline.wording.openings import describe_numbers
 from pipeline.wording.postings import Fact, describe_facts, describe_pay
 
@@ -46,11 +48,18 @@ class Site:
 
     page: CareersPage
     is_own_domain: bool = False
+    language: str = ""  # that its address names
+
+    @property
+    def query(self) -> str:
+        """Return the query by which links keep the language that the address names."""
+        return f"?{PARAMETER}={self.language}" if self.language else ""
 
     @property
     def home(self) -> str:
-        """Return the path of the list of jobs."""
-        return "/" if self.is_own_domain else reverse("careers", args=[self.page.slug])
+        """Return the address of the list of jobs."""
+        path = "/" if self.is_own_domain else reverse("careers", args=[self.page.slug])
+        return path + self.query
 
     @property
     def url(self) -> str:
@@ -98,7 +107,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     page = _public_page(slug)
     if page.slug != slug:
         return redirect(f"{reverse('careers', args=[page.slug])}{_query(request)}", permanent=True)
-    return render_list(request, Site(page))
+    return render_list(request, Site(page, language=asked_language(request)))
 
 
 def render_list(
@@ -110,6 +119,7 @@ def render_list(
 ) -> HttpResponse:
     """Render the jobs of a company that the visitor looks for. `framed_by`: who may frame it."""
     context = {"site": site, "page": site.page, **list_context(request, site)}
+    context |= {"alternates": link_alternates(site.url), "query": request.META["QUERY_STRING"]}
     response = HttpResponse(render_to_string(template, context))
     response["Content-Security-Policy"] = (
         f"{_OF_A_PAGE}; form-action {SELF}; frame-ancestors {framed_by}"
@@ -190,7 +200,8 @@ def render_job(site: Site, job: Job) -> HttpResponse:
         "facts": describe_facts(posting),
         "numbers": describe_numbers(job),
         "description": markdown.to_html(posting.description),
-        "apply_url": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
+        "apply_url": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}{site.query}",
+        "alternates": link_alternates(f"{site.url}jobs/{job.id}/"),
         "structured": job_posting.script(said) if said else "",
         **share.describe(job),
     }
@@ -289,7 +300,8 @@ def _drawn(job: Job, version: str) -> bytes:
 def _draw(job: Job) -> bytes:
     page = job_posting.careers_of(job.company)
     logo = read_logo(job.company_id) if page and page.logo_digest else None
-    parts = [job.posting.location, describe_pay(job.posting)]
+    with in_language_of(job.posting.language):  # one picture for everyone
+        parts = [job.posting.location, describe_pay(job.posting)]
     return pictures.draw(
         title=job.posting.title,
         company=job.company.name,

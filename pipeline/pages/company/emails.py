@@ -11,8 +11,9 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -40,7 +41,6 @@ from pipeline.texts.kinds import (
     BY_SLUG,
     EVERY,
     KINDS,
-    LANGUAGES,
     SUBJECT,
     Kind,
     Part,
@@ -51,8 +51,12 @@ from pipeline.texts.letterheads import StaleLetterhead, UnusableSender, letterhe
 from pipeline.texts.words import StaleText, check_part, read_texts, read_versions, save_text
 from pipeline.web import rate_limit
 from pipeline.web.addresses import client_site
+from pipeline.web.languages import offered
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import long_duration
+from pipeline.wording.language import code
+
+LANGUAGE = "language"  # the parameter that names that of the texts
 
 # Test emails of one member.
 TESTS = Rate(20, 3_600)
@@ -67,7 +71,8 @@ CHANGED_MEANWHILE = gettext_lazy(
 def index(request: HttpRequest) -> HttpResponse:
     """List every text with whose words it has, and show the names on the emails."""
     member = require_permission(current_member(request), Action.READ_COMPANY)
-    texts = read_texts(member.company)
+    language = _chosen_language(request)
+    texts = read_texts(member.company, language)
     groups = [
         (_("In every email"), [KINDS[EVERY]]),
         (_("Emails to applicants"), list(list_emails())),
@@ -81,8 +86,15 @@ def index(request: HttpRequest) -> HttpResponse:
             (title, [(k, _own(texts.get(k.name))) for k in kinds]) for title, kinds in groups
         ],
         "may_change_sender": member.may(Action.CHANGE_SENDER),
+        "language": language,
     }
     return render(request, "company/emails.html", context)
+
+
+def _chosen_language(request: HttpRequest) -> str:
+    """Return the language of the texts: as the form or the address says, or else the page's."""
+    chosen = request.POST.get(LANGUAGE, request.GET.get(LANGUAGE, ""))
+    return chosen if chosen in offered() else code()
 
 
 def _own(row: CompanyText | None) -> CompanyText | None:
@@ -136,6 +148,7 @@ class ShownText:
     versions: list[CompanyText]
     common: Mapping[str, str]  # the words that stand in every email
     facts: Facts
+    language: str
 
     @classmethod
     def read(cls, request: HttpRequest, slug: str) -> ShownText:
@@ -144,9 +157,12 @@ class ShownText:
         if slug not in BY_SLUG:
             raise Http404
         kind, company = BY_SLUG[slug], member.company
-        every = read_texts(company).get(EVERY) if kind.name != EVERY else None
-        versions, common = read_versions(company.id, kind.name), every.parts if every else {}
-        return cls(member, kind, versions, common, own_facts(company))
+        language = _chosen_language(request)
+        every = read_texts(company, language).get(EVERY) if kind.name != EVERY else None
+        versions = read_versions(company.id, kind.name, language)
+        common = every.parts if every else {}
+        with override(language):
+            return cls(member, kind, versions, common, own_facts(company), language)
 
     @property
     def last(self) -> CompanyText | None:
@@ -171,7 +187,8 @@ class ShownText:
     def compose(self, parts: Mapping[str, str]) -> Message:
         """Compose the email with these words, without the proof of an event: there is none."""
         whole, legal_name = {**self.common, **parts}, self.member.company.legal_name
-        return replace(compose_own(self.kind.name, whole, self.facts, legal_name), proof="")
+        with override(self.language):
+            return replace(compose_own(self.kind.name, whole, self.facts, legal_name), proof="")
 
 
 @require_http_methods(["GET", "POST"])
@@ -217,11 +234,17 @@ def _save(
     """Save words, or go back to ours. Raises StaleText."""
     member = text.member
     save_text(
-        company_id=member.company.id, kind=text.kind, parts=parts, seen=seen, by=member.user.id
+        company_id=member.company.id,
+        kind=text.kind,
+        parts=parts,
+        seen=seen,
+        by=member.user.id,
+        language=text.language,
     )
     done = _("Saved. Emails have these words from now on.") if parts else _("These are our words.")
     messages.success(request, done)
-    return redirect("company_email", kind=text.kind.slug)
+    page = reverse("company_email", args=[text.kind.slug])
+    return redirect(page if text.language == code() else f"{page}?{LANGUAGE}={text.language}")
 
 
 def _send_test(request: HttpRequest, member: Member, message: Message) -> None:
@@ -279,7 +302,7 @@ def _render(
         "meanwhile": [(labels[name], words) for name, words in other.parts.items()]
         if other
         else [],
-        "languages": LANGUAGES.values(),
+        "language": text.language,
     }
     return render(request, "company/email_text.html", context, status=status)
 

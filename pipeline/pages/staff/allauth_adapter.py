@@ -13,15 +13,17 @@ from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from applicants.mail import post_private_email
 from jobs import team
+from jobs.accounts import set_language
 from jobs.models import User
 from jobs.team import inviting_company_name
 from pipeline.pages import qr_code
 from pipeline.web.addresses import client_address
+from pipeline.web.languages import choose_for
 
 security = logging.getLogger("security")
 
@@ -57,6 +59,10 @@ class StaffAdapter(DefaultAccountAdapter):
             if not key.startswith(KEPT_AT_SIGN_IN):
                 del request.session[key]
         super().login(request, user)
+        if isinstance(user, User) and user.language:
+            choose_for(request, user.language)
+        elif isinstance(user, User) and (used := get_language()) != settings.LANGUAGE_CODE:
+            set_language(user_id=user.id, language=used or "")
 
     def add_message(
         self,

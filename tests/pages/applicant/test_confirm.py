@@ -12,7 +12,7 @@ from django.test import Client
 
 from applicants import browser
 from applicants.models import Applicant
-from applicants.people import remember_time_zone
+from applicants.people import remember_browser
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import LinkedOffer, make_offer_token, read_offer_token, unsubscribe_url
@@ -59,7 +59,7 @@ def test_a_browser_that_was_never_here_sees_the_deadline_in_the_persons_zone(
     visitor: Client,
 ) -> None:
     application = offered()
-    remember_time_zone(application.applicant_id, "Asia/Tokyo")
+    remember_browser(application.applicant_id, zone="Asia/Tokyo", language="en")
 
     page = visitor.get(f"/confirm/{token_of(application)}/")
     visitor.cookies["time_zone"] = "Europe/Berlin"

@@ -9,7 +9,7 @@ from django.core import mail
 from django.test import Client
 
 from applicants.models import Applicant
-from applicants.people import remember_time_zone
+from applicants.people import remember_browser
 from tests.support import factories
 from tests.support.applicants import applicant_browser
 from tests.support.outbox import code_to
@@ -51,7 +51,7 @@ def test_it_is_kept_on_applying_and_used_in_the_email(settings: Any) -> None:
 def test_what_is_no_zone_changes_nothing(zone: str) -> None:
     person = factories.applicant(time_zone="Europe/Berlin")
 
-    remember_time_zone(person.id, zone)
+    remember_browser(person.id, zone=zone, language="en")
 
     assert zone_of(person) == "Europe/Berlin"
 

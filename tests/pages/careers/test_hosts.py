@@ -108,7 +108,7 @@ def test_no_cookie_is_set_or_read_there(job: UUID, company: Company) -> None:
         known, unknown = at(path, client=owner), at(path)
         assert known.content == unknown.content
         assert not known.cookies
-        assert "Vary" not in known
+        assert known["Vary"] == "Accept-Language"
         assert "frame-ancestors 'none'" in known["Content-Security-Policy"]
         assert "Strict-Transport-Security" not in known  # the company's to decide
 

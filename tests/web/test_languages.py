@@ -1,0 +1,134 @@
+"""The language of an answer: by the address, a choice, or the browser; of an email the person's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from django.utils import translation
+
+from applicants.models import Applicant
+from jobs.models import User
+from pipeline.web.languages import choose_by_headers, in_language_of
+from tests.support import factories, pseudo_language
+from tests.support.accounts import browser_of, member_of
+from tests.support.applicants import applicant_browser
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def languages(settings: Any) -> None:
+    """A site that offers English, German and the pseudo-languages."""
+    pseudo_language.install()
+    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch"), *pseudo_language.NAMES.items()]
+    settings.LANGUAGES_BIDI = ["qpb"]
+
+
+def language_of(answer: Any) -> str:
+    return str(answer["Content-Language"])
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "en"),
+        ("de-AT,de;q=0.9,en;q=0.8", "de"),
+        ("fr,qps;q=0.5", "qps"),
+        ("fr", "en"),
+        ("x" * 5_000, "en"),
+    ],
+)
+def test_a_page_is_in_the_first_language_of_the_browser_that_is_offered(
+    accepted: str, language: str
+) -> None:
+    answer = Client().get("/", headers={"accept-language": accepted})
+
+    assert language_of(answer) == language
+    assert f'<html lang="{language}"' in answer.content.decode()
+    assert {"Accept-Language", "Cookie"} <= {each.strip() for each in answer["Vary"].split(",")}
+    assert not answer.cookies
+
+
+def test_a_page_read_from_the_right_says_so_and_speaks_pseudo() -> None:
+    text = Client().get("/?lang=qpb").content.decode()
+
+    assert '<html lang="qpb" dir="rtl">' in text
+    assert pseudo_language.BEGIN in text
+
+
+def test_a_choice_is_kept_in_the_browser_and_goes_before_its_languages() -> None:
+    visitor = Client(headers={"accept-language": "qps"})
+
+    answer = visitor.post("/language/", {"language": "de", "next": "/privacy/?lang=qps&x=1"})
+
+    assert answer["Location"] == "/privacy/?x=1"
+    cookie = answer.cookies[site_settings.LANGUAGE_COOKIE_NAME]
+    assert (cookie.value, cookie["httponly"], cookie["samesite"]) == ("de", True, "Lax")
+    assert language_of(visitor.get("/privacy/")) == "de"
+    assert language_of(visitor.get("/privacy/?lang=qpb")) == "qpb"
+    assert language_of(visitor.get("/privacy/?lang=xx")) == "de"
+
+
+@pytest.mark.parametrize("language", ["", "xx", "fr", "../de"])
+def test_a_language_that_is_not_offered_is_not_kept(language: str) -> None:
+    answer = Client().post("/language/", {"language": language, "next": "https://evil.example/"})
+
+    assert answer.status_code == 200
+    assert not answer.cookies.get(site_settings.LANGUAGE_COOKIE_NAME)
+    assert "evil.example" not in answer.content.decode()
+
+
+def test_a_choice_is_kept_with_the_applicant_and_with_the_member() -> None:
+    person, owner = factories.applicant(), member_of(factories.company())
+
+    applicant_browser(person).post("/language/", {"language": "de"})
+    browser_of(owner).post("/language/", {"language": "qps"})
+
+    assert Applicant.objects.get(id=person.id).language == "de"
+    assert User.objects.get(id=owner.id).language == "qps"
+
+
+def test_search_engines_find_a_public_page_in_every_language() -> None:
+    text = Client().get("/privacy/").content.decode()
+
+    for language in ("en", "de", "qps"):
+        address = f"{site_settings.SITE_URL}/privacy/?lang={language}"
+        assert f'<link rel="alternate" hreflang="{language}" href="{address}">' in text
+    assert 'hreflang="x-default"' in text
+    assert "hreflang=" not in Client().get("/sign-in/").content.decode()
+
+
+def test_a_problem_follows_the_language_and_its_code_does_not() -> None:
+    answers = [
+        Client().get("/api/v1/nothing", headers={"accept-language": language})
+        for language in ("en", "qps")
+    ]
+
+    english, pseudo = (answer.json() for answer in answers)
+    assert [language_of(answer) for answer in answers] == ["en", "qps"]
+    assert list(english) == list(pseudo)
+    assert (english["type"], english["code"]) == (pseudo["type"], pseudo["code"])
+    assert "Accept-Language" in answers[0]["Vary"]
+
+
+def test_the_event_loop_chooses_by_cookie_then_by_the_browsers_languages() -> None:
+    def chosen(**headers: bytes) -> str:
+        pairs = [(name.replace("_", "-").encode(), value) for name, value in headers.items()]
+        return choose_by_headers({"headers": pairs})
+
+    cookie = site_settings.LANGUAGE_COOKIE_NAME.encode()
+    assert chosen() == "en"
+    assert chosen(accept_language=b"fr, de;q=0.3") == "de"
+    assert chosen(accept_language=b"de", cookie=b"a=b; " + cookie + b"=qps") == "qps"
+    assert chosen(accept_language=b"\xff" * 20, cookie=cookie + b"=xx") == "en"
+
+
+def test_text_for_a_person_is_in_the_first_language_that_is_offered() -> None:
+    def used(*codes: str) -> str | None:
+        with translation.override("qps"), in_language_of(*codes):
+            return translation.get_language()
+
+    assert [used("de", "qpb"), used("", "de"), used("fr", ""), used()] == ["de", "de", "en", "en"]
