@@ -20,7 +20,7 @@ from pipeline.wording.english import (
     format_zone,
     isolated,
     long_duration,
-    reads_from_the_right,
+    needs_isolation,
     short_duration,
     strip_reordering,
 )
@@ -53,11 +53,10 @@ def tag_vacancy(job: Job) -> str:
 def tag_bdi(name: object) -> SafeString | str:
     """Return a name that a person gave, so that it cannot reorder the words around it.
 
-    Every name in the text of a page gets this. The pages are read from left to right, so only names
-    with letters from right to left need the element.
+    Every name in the text of a page gets this. Only those that need the element have it.
     """
     plain = strip_reordering(str(name))
-    return format_html("<bdi>{}</bdi>", plain) if reads_from_the_right(plain) else plain
+    return format_html("<bdi>{}</bdi>", plain) if needs_isolation(plain) else plain
 
 
 @register.simple_tag(name="when", takes_context=True)

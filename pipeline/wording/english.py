@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from django.utils.translation import get_language_bidi
+
 _DAY, _HOUR, _MINUTE, _SECOND = 86_400, 3_600, 60, 1
 _LONG_UNITS = (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE), ("second", _SECOND))
 _SHORT_UNITS = (("d", _DAY), ("h", _HOUR), ("min", _MINUTE), ("s", _SECOND))
@@ -19,16 +21,31 @@ _ISOLATE, _END_OF_ISOLATE = "\u2068", "\u2069"
 
 
 def isolated(name: str) -> str:
-    """Return a name for a sentence in plain text, so that it cannot reorder the words around it.
-
-    Only names with letters from right to left need the two invisible characters.
-    """
+    """Return a name for a sentence in plain text, so that it cannot reorder the words around it."""
     plain = strip_reordering(name)
-    return f"{_ISOLATE}{plain}{_END_OF_ISOLATE}" if reads_from_the_right(plain) else plain
+    return f"{_ISOLATE}{plain}{_END_OF_ISOLATE}" if needs_isolation(plain) else plain
+
+
+def needs_isolation(name: str) -> bool:
+    """Tell whether a name could reorder the words around it.
+
+    Between words from left to right only one with letters from right to left can; between words
+    from right to left also "C++" and two names in a row.
+    """
+    return bool(name) and (get_language_bidi() or reads_from_the_right(name))
+
+
+def subject_line(text: str) -> str:
+    """Return a text for the subject of an email: one line, without what `isolated` adds.
+
+    But a subject from right to left keeps it: most names in it are of the other direction.
+    """
+    line = " ".join(text.split())
+    return line if get_language_bidi() else strip_isolates(line)
 
 
 def strip_isolates(text: str) -> str:
-    """Return a text for one line of its own, such as a subject, without what `isolated` adds."""
+    """Return a text for a line of its own, such as a sender, without what `isolated` adds."""
     return text.replace(_ISOLATE, "").replace(_END_OF_ISOLATE, "")
 
 
