@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 from django.utils.translation import gettext as _
 
+from applicants.texts import folded_name
 from jobs import accounts, activity
 from jobs.accounts import SECOND_STEPS
 from jobs.errors import (
@@ -284,4 +285,4 @@ def _log_ids(member: Membership) -> dict[str, str]:
 def locked_companies(user_id: UUID) -> list[str]:
     """Return the names of companies that an account cannot act for without a second step."""
     theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
-    return list(theirs.order_by("company__name").values_list("company__name", flat=True))
+    return sorted(theirs.values_list("company__name", flat=True), key=folded_name)

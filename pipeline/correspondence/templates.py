@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from applicants.texts import plain_text
+from applicants.texts import folded_name, plain_text
 from jobs.models import Company
 from pipeline.models import MESSAGE_LENGTH, MessageTemplate
 from pipeline.texts import fields
@@ -45,7 +45,8 @@ def fill(text: str, values: Values) -> str:
 
 def read_all(company_id: UUID) -> list[MessageTemplate]:
     """Return a company's templates by name: all, since there are at most MOST_TEMPLATES."""
-    return list(MessageTemplate.objects.filter(company_id=company_id).order_by("name"))
+    rows = MessageTemplate.objects.filter(company_id=company_id)
+    return sorted(rows, key=lambda row: folded_name(row.name))
 
 
 @transaction.atomic
