@@ -156,3 +156,50 @@ def test_a_long_title_on_a_device_is_cut_inside_of_its_isolates() -> None:
     assert cut.startswith("\u2068")
     assert cut.endswith("…\u2069")
     assert len(strip_isolates(cut)) == LONGEST_JOB_TITLE
+
+
+# Attributes of pictures that are numbers. Many languages write them with a comma, which separates
+# the numbers of a list here.
+NUMBER = re.compile(
+    r"\b(?:x|y|x1|x2|y1|y2|cx|cy|r|rx|ry|d|width|height|viewBox|transform|points|stroke-dasharray)"
+    r'="([^"]*{{[^"]*)"'
+)
+UNLOCALIZED = re.compile(r"{% localize off %}.*?{% endlocalize %}", re.DOTALL)
+
+
+def localized_numbers(template: str) -> list[str]:
+    """Return the numbers of pictures that a template writes as the reader's language does."""
+    return [
+        value
+        for value in NUMBER.findall(UNLOCALIZED.sub("", template))
+        if any("|unlocalize" not in each for each in re.findall("{{(.*?)}}", value))
+    ]
+
+
+def test_pictures_are_drawn_with_the_same_numbers_in_every_language() -> None:
+    files = sorted((ROOT / "templates").rglob("*.html"))
+
+    found = {
+        (name_of(file), each) for file in files for each in localized_numbers(file.read_text())
+    }
+
+    assert files
+    assert {each for _name, each in found} == {
+        "0 0 {{ job.capacity }} 1",  # whole numbers
+        "{{ job.capacity }}",
+        "{{ taken }}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ('<rect x="{{ bar.x }}"/>', ["{{ bar.x }}"]),
+        ('<rect x="{{ bar.x|unlocalize }}" y="3"/>', []),
+        ('{% localize off %}<rect x="{{ bar.x }}"/>{% endlocalize %}', []),
+    ],
+)
+def test_a_number_of_a_picture_in_the_language_of_the_reader_is_found(
+    template: str, found: list[str]
+) -> None:
+    assert localized_numbers(template) == found
