@@ -35,7 +35,6 @@ _MINUTE_SECONDS = 60
 
 register = template.Library()
 register.filter("duration", short_duration)
-register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
 register.filter("in_words", label_status)
 register.filter("seats_in_words", describe_seats)
@@ -57,6 +56,12 @@ def tag_bdi(name: object) -> SafeString | str:
     """
     plain = strip_reordering(str(name))
     return format_html("<bdi>{}</bdi>", plain) if needs_isolation(plain) else plain
+
+
+@register.filter(name="isolated")
+def tag_isolated(name: object) -> str:
+    """Return a name for plain text: the title of a page, or an attribute. Elsewhere, `bdi`."""
+    return isolated(str(name))
 
 
 @register.simple_tag(name="when", takes_context=True)
