@@ -69,3 +69,27 @@ def _normal_name(text: str) -> str:
 def _is_visible(character: str) -> bool:
     """Tell whether a character alone can be a name: a letter, a digit or a symbol."""
     return unicodedata.category(character)[0] in "LNS" and character not in _BLANK_LETTERS
+
+
+# One form of a name for comparing: the same as that of `pipeline_folded` in the database.
+
+
+_LONG = {"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
+# Letters that no normal form takes apart, and Arabic ones that keyboards write differently.
+_ALIKE = str.maketrans(
+    "øłđħıςŋŧəɓɗƙƴ\u06cc\u0649\u06a9\u06d5\u06c1\u0629\u0671",
+    "oldhi\u03c3ntebdky\u064a\u064a\u0643\u0647\u0647\u0647\u0627",
+) | {ord(letter): letters for letter, letters in _LONG.items()}
+# Accents, vowel signs, apostrophes, joiners, marks of direction, and what only stretches a word.
+_DROPPED = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u05f3\u05f4\u0610-\u061a\u061c"
+    "\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u00ad\u00b7\u02b9-\u02bf\u1ab0-\u1aff\u1dc0-\u1dff"
+    "\u200b-\u200f\u2018\u2019\u201b\u202a-\u202e\u2032\u2060-\u2069\u20d0-\u20f0"
+    "\ufe00-\ufe0f\ufe20-\ufe2f\ufeff'`]"
+)
+
+
+def folded_name(text: str) -> str:
+    """Return a name as searches compare it: without case, accents, apostrophes and joiners."""
+    small = unicodedata.normalize("NFKD", text.replace("\u00b4", "")).lower()
+    return unicodedata.normalize("NFC", _DROPPED.sub("", small).translate(_ALIKE))

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
+from applicants.texts import folded_name
 from jobs import accounts, activity
 from jobs.accounts import SECOND_STEPS
 from jobs.errors import (
@@ -277,4 +278,4 @@ def _log_ids(member: Membership) -> dict[str, str]:
 def locked_companies(user_id: UUID) -> list[str]:
     """Return the names of companies that an account cannot act for without a second step."""
     theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
-    return list(theirs.order_by("company__name").values_list("company__name", flat=True))
+    return sorted(theirs.values_list("company__name", flat=True), key=folded_name)

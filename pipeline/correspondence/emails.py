@@ -24,7 +24,7 @@ from pipeline.notifications.rendering import render_email
 from pipeline.texts.fields import greeted_name
 from pipeline.texts.letterheads import from_header
 from pipeline.web.languages import in_language_of
-from pipeline.wording.english import isolated, strip_isolates
+from pipeline.wording.english import isolated, subject_line
 
 
 def send(message_id: UUID) -> str:
@@ -92,7 +92,7 @@ def compose(row: ApplicationMessage) -> Message:
         files,
     )
     return Message(
-        strip_isolates(_("A message from %(company)s about “%(job)s”") % said),
+        subject_line(_("A message from %(company)s about “%(job)s”") % said),
         (
             Paragraph(_("%(writer)s wrote to you about “%(job)s”:") % said),
             Paragraph(row.text, is_written=True),

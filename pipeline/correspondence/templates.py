@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from applicants.texts import plain_text
+from applicants.texts import folded_name, plain_text
 from jobs.models import Company
 from pipeline.models import MESSAGE_LENGTH, MessageTemplate
 from pipeline.texts import fields
@@ -46,7 +46,8 @@ def fill(text: str, values: Values) -> str:
 
 def read_all(company_id: UUID) -> list[MessageTemplate]:
     """Return a company's templates by name: all, since there are at most MOST_TEMPLATES."""
-    return list(MessageTemplate.objects.filter(company_id=company_id).order_by("name"))
+    rows = MessageTemplate.objects.filter(company_id=company_id)
+    return sorted(rows, key=lambda row: folded_name(row.name))
 
 
 @transaction.atomic

@@ -9,6 +9,8 @@ would slow down everyone who applies.
 from __future__ import annotations
 
 from django.db import connection, transaction
+from django.db.models import Func, TextField
+from django.db.models.expressions import Combinable
 
 # Events per batch.
 BATCH = 20_000
@@ -63,3 +65,8 @@ def update() -> bool:
             return False
         cursor.execute(_LEARN, {"batch": BATCH})
         return cursor.fetchone()[0] == BATCH
+
+
+def folded(text: Combinable) -> Func:
+    """Return a text as searches compare it: without case, accents, apostrophes and joiners."""
+    return Func(text, function="pipeline_folded", output_field=TextField())

@@ -416,5 +416,7 @@ def compose_device_text(
 
 def short_title(job_title: str) -> str:
     """Return the title of a job as notifications show it."""
-    job = isolated(" ".join(job_title.split()))
-    return job if len(job) <= LONGEST_JOB_TITLE else job[: LONGEST_JOB_TITLE - 1] + "…"
+    job = " ".join(job_title.split())
+    if len(job) > LONGEST_JOB_TITLE:
+        job = job[: LONGEST_JOB_TITLE - 1] + "…"
+    return isolated(job)

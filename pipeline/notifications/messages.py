@@ -36,7 +36,7 @@ from pipeline.wording import language, sentences
 from pipeline.wording.english import (
     format_time,
     format_zone,
-    strip_isolates,
+    subject_line,
     time_here_and_utc,
 )
 from pipeline.wording.exceptions import describe_overtaking
@@ -555,5 +555,4 @@ def _compose_sentence(
 
 def _build(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
     about = _("“%(job)s” at %(company)s") % {"job": facts.job_title, "company": facts.company}
-    subject = strip_isolates(" ".join(subject.split()))
-    return Message(subject, paragraphs, name=facts.name, about=about)
+    return Message(subject_line(subject), paragraphs, name=facts.name, about=about)

@@ -15,7 +15,7 @@ from pipeline.notifications.messages import (
 )
 from pipeline.texts.kinds import email_text_kind
 from pipeline.texts.words import OwnWords, field_values, read_parts
-from pipeline.wording.english import strip_isolates, time_here_and_utc
+from pipeline.wording.english import subject_line, time_here_and_utc
 
 
 def put_into_words_of(
@@ -45,5 +45,5 @@ def put_into_words(
     own = OwnWords.of(parts, values, controller=controller)
     is_own = own.opening or own.closing
     kept = tuple(each for each in message.paragraphs if not (is_own and each.is_courtesy))
-    subject = strip_isolates(own.subject) or message.subject
+    subject = subject_line(own.subject) or message.subject
     return replace(message, subject=subject, paragraphs=kept, own=own)

@@ -44,7 +44,7 @@ from pipeline.review.notices import News, members_concerned, note_once, read_tel
 from pipeline.selectors.ageing import read_jobs_with_target, read_late_reviews
 from pipeline.selectors.jobs import read_job
 from pipeline.web.languages import in_language_of
-from pipeline.wording.english import format_time, isolated, strip_isolates
+from pipeline.wording.english import format_time, isolated, subject_line
 from tasks.context import Context
 from tasks.enqueue import NewTask
 from tasks.registry import task_type
@@ -211,8 +211,7 @@ def news_email(job: Job, news: News, applications: Sequence[Application]) -> Mes
         " settings."
     )
     paragraphs.append(Paragraph(why))
-    shown = strip_isolates(" ".join(subject.format(job=title).split()))
-    return Message(shown, tuple(paragraphs))
+    return Message(subject_line(subject.format(job=isolated(title))), tuple(paragraphs))
 
 
 def _review_link(job_id: UUID, news: News, applications: Sequence[Application]) -> str:

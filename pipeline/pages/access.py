@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 from applicants import browser
 from applicants.browser import signed_in_person_id
 from applicants.models import Applicant
+from applicants.texts import folded_name
 from jobs.models import Company, Job, JobRole, JobStatus, Membership, Role, User
 from jobs.team import Roles, locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
@@ -154,7 +155,7 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
         return []
     theirs = open_memberships().filter(user=request.user)
     whole = theirs.select_related("company__letterhead", "company__sandbox", "user")
-    return list(whole.order_by("company__name", "company_id"))
+    return sorted(whole, key=lambda row: (folded_name(row.company.name), row.company_id))
 
 
 @once_per_request

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
@@ -20,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from applicants.texts import plain_text
+from applicants.texts import folded_name, plain_text
 from jobs import time_zones
 
 SKIPPED = _("The clocks skip this time on that day, because they go forward. Enter another time.")
@@ -94,17 +93,11 @@ class NamedCodeField(forms.CharField):
         text = super().clean(value)
         if not text:
             return ""
-        wanted = folded(text)
+        wanted = folded_name(text)
         for code, name in self._names().items():
-            if wanted in (code.lower(), folded(name), *ALIASES.get(code, ())):
+            if wanted in (code.lower(), folded_name(name), *ALIASES.get(code, ())):
                 return code
         raise ValidationError(str(self._wrong))
-
-
-def folded(text: str) -> str:
-    """Return a text in small letters, without accents and surrounding blanks."""
-    parts = unicodedata.normalize("NFKD", text.strip().casefold().replace("’", "'"))
-    return "".join(each for each in parts if not unicodedata.combining(each))
 
 
 class TimeZoneSelect(forms.Select):

@@ -11,12 +11,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Expression, Func, Model, QuerySet, TextField, Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.functions import Concat
 
 from jobs.models import Company, Job, JobPosting, JobStatus, Retention
 from jobs.review_clock import ReviewClock
 from pipeline.domain.errors import JobNotFound, PlannedSeatsNotFound
+from pipeline.maintenance.name_index import folded
 from pipeline.models import CareersPage, Event, JobReference, PlannedSeats
 from pipeline.selectors.pages import Page
 from tasks.sql.prepared import PreparedStatement
@@ -200,7 +201,7 @@ def read_open_jobs(
     columns: list[Any] = [part for name in names for part in (f"posting__{name}", Value(" "))]
     text = Concat(*columns, "company__name")
     for word in search.split():
-        jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(word)))
+        jobs = jobs.alias(text=folded(text)).filter(text__contains=folded(Value(word)))
     return _read_page(jobs, after, limit)
 
 
@@ -237,13 +238,8 @@ def read_company_jobs(
         jobs = jobs.filter(status=status)
     if search:
         text = Concat("posting__title", Value("\n"), "posting__location")
-        jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(search)))
+        jobs = jobs.alias(text=folded(text)).filter(text__contains=folded(Value(search)))
     return _read_page(jobs, after, limit)
-
-
-def _folded(text: Expression) -> Func:
-    """Return a text as searches compare it: without case, accents, apostrophes and joiners."""
-    return Func(text, function="pipeline_folded", output_field=TextField())
 
 
 def _query_whole() -> QuerySet[Job]:

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
+from applicants.texts import folded_name
 from pipeline.domain.states import Status
 from pipeline.models import Application, ApplicationRow, Criterion, Score
 
@@ -97,7 +98,7 @@ def _read_cards(application_id: UUID) -> list[Scorecard]:
         name = row.reviewer.shown_name if row.reviewer else ""
         card = cards.setdefault(row.reviewer_id, Scorecard(row.reviewer_id, name, row.given_at, []))
         card.scores.append(GivenScore(row.criterion, row.mark, row.text))
-    return sorted(cards.values(), key=lambda card: card.name)
+    return sorted(cards.values(), key=lambda card: folded_name(card.name))
 
 
 def _summarise(cards: list[Scorecard]) -> list[CriterionSummary]:

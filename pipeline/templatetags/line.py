@@ -22,7 +22,7 @@ from pipeline.wording.english import (
     format_time,
     isolated,
     long_duration,
-    reads_from_the_right,
+    needs_isolation,
     short_duration,
     strip_reordering,
 )
@@ -41,7 +41,6 @@ register.filter("duration", short_duration)
 register.filter("date_as", language.day, expects_localtime=True)
 register.filter("clock", language.clock, expects_localtime=True)
 register.filter("listed", language.list_of)
-register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
 register.filter("in_words", label_status)
 register.filter("seats_in_words", describe_seats)
@@ -66,11 +65,16 @@ def tag_vacancy(job: Job) -> str:
 def tag_bdi(name: object) -> SafeString | str:
     """Return a name that a person gave, so that it cannot reorder the words around it.
 
-    Every name in the text of a page gets this. The pages are read from left to right, so only names
-    with letters from right to left need the element.
+    Every name in the text of a page gets this. Only those that need the element have it.
     """
     plain = strip_reordering(str(name))
-    return format_html("<bdi>{}</bdi>", plain) if reads_from_the_right(plain) else plain
+    return format_html("<bdi>{}</bdi>", plain) if needs_isolation(plain) else plain
+
+
+@register.filter(name="isolated")
+def tag_isolated(name: object) -> str:
+    """Return a name for plain text: the title of a page, or an attribute. Elsewhere, `bdi`."""
+    return isolated(str(name))
 
 
 @register.filter(name="around_name")

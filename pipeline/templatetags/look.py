@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import zlib
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from heroicons.templatetags.heroicons import heroicon_mini
+from heroicons.templatetags import heroicons
 
 from pipeline.wording.english import strip_reordering
 
@@ -17,7 +18,28 @@ TINTS = ("one", "two", "three", "four", "five")
 MOST_SEAT_DOTS = 12  # words beside them say how many there are
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE = 104, 40, 4
 
+APOSTROPHES = "'\u2018\u2019\u02bb\u02bc\u02be\u02bf"  # a name can begin with one
+VIRAMA = 9  # its combining class
+# Icons that point forwards or backwards. From right to left, the style sheet turns them round.
+POINTING = re.compile(r"(arrow|chevron)-(.+-)?(left|right)(-.+)?|paper-airplane")
+
 register = template.Library()
+
+
+@register.simple_tag(name="heroicon_mini")
+def tag_mini_icon(name: str, *, size: int = 20) -> str:
+    """Return a small filled icon, as the library does."""
+    return heroicons.heroicon_mini(name, size=size, **_pointing(name))
+
+
+@register.simple_tag(name="heroicon_outline")
+def tag_outlined_icon(name: str, *, size: int = 24) -> str:
+    """Return an icon in outlines, as the library does."""
+    return heroicons.heroicon_outline(name, size=size, **_pointing(name))
+
+
+def _pointing(icon: str) -> dict[str, str]:
+    return {"class": "turns"} if POINTING.fullmatch(icon) else {}
 
 
 @register.simple_tag(name="avatar")
@@ -42,7 +64,8 @@ def find_initials(name: str) -> str:
 
     Only scripts with capital letters have initials: in others one letter stands alone.
     """
-    words = [word for word in unicodedata.normalize("NFC", name).split() if word[0].isalpha()]
+    words = [word.lstrip(APOSTROPHES) for word in unicodedata.normalize("NFC", name).split()]
+    words = [word for word in words if word[:1].isalpha()]
     if not words:
         return ""
     first, last = _first_letter(words[0]), _first_letter(words[-1])
@@ -51,9 +74,15 @@ def find_initials(name: str) -> str:
 
 
 def _first_letter(word: str) -> str:
-    """Return a word's first letter as a capital, with the marks that belong to it."""
+    """Return a word's first letter as a capital, with the marks that belong to it.
+
+    In scripts of India, a virama binds the next letter to it, too.
+    """
     marks = 1
-    while marks < len(word) and unicodedata.category(word[marks]).startswith("M"):
+    while marks < len(word) and (
+        unicodedata.category(word[marks]).startswith("M")
+        or (unicodedata.combining(word[marks - 1]) == VIRAMA and word[marks].isalpha())
+    ):
         marks += 1
     return word[0].title()[0] + word[1:marks]
 
@@ -132,10 +161,10 @@ def tag_menu(content: SafeString, label: str, kind: str = "") -> SafeString:
     `kind` is quiet, or dots for a button without words, named by its label.
     """
     if kind == "dots":
-        dots = SafeString(heroicon_mini("ellipsis-horizontal", size=20))
+        dots = SafeString(heroicons.heroicon_mini("ellipsis-horizontal", size=20))
         summary = format_html('<summary class="btn icon" aria-label="{}">{}</summary>', label, dots)
     else:
-        arrow = SafeString(heroicon_mini("chevron-down", size=16))
+        arrow = SafeString(heroicons.heroicon_mini("chevron-down", size=16))
         words = f"btn {kind}".strip()
         summary = format_html('<summary class="{}">{}{}</summary>', words, label, arrow)
     return format_html(

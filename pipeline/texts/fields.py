@@ -7,6 +7,7 @@ text can reach anything but these values.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
@@ -19,9 +20,10 @@ MOST_FIELDS = 10
 LONGEST_NAME = 60
 # A field, or a brace that belongs to none.
 _BRACED = re.compile(r"\{([^{}\n]*)\}|[{}]")
-# Letters with their marks, and what stands between the parts of a name: nothing that a mail program
-# makes a link of.
-_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f’'\-]|\.(?= |$)| )*")
+# What stands between the letters of a name, and joins them in some scripts: nothing of which a mail
+# program makes a link. A dot only ends a word.
+_BETWEEN = frozenset(" '-\u2010\u2018\u2019\u00b7\u30fb\u200c\u200d")
+_DOTTED = re.compile(r"\.(?= |$)")
 
 
 class UnusableText(ValueError):
@@ -73,8 +75,13 @@ def greeted_name(name: str) -> str:
     A company can enter any name for a person whose address it has. No email is sent to an address
     that is not proved otherwise, so no stranger can.
     """
-    is_name = len(name) <= LONGEST_NAME and _NAME.fullmatch(name)
-    return isolated(name) if is_name else ""
+    letters = _DOTTED.sub("", name)
+    is_name = letters[:1].isalpha() and all(map(_is_of_a_name, letters))
+    return isolated(name) if is_name and len(name) <= LONGEST_NAME else ""
+
+
+def _is_of_a_name(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LM" or character in _BETWEEN
 
 
 def filled_name(name: str) -> str:

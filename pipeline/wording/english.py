@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from django.utils.translation import ngettext
+from django.utils.translation import get_language_bidi, ngettext
 
 from pipeline.wording import language
 from pipeline.wording.language import duration as long_duration
@@ -28,6 +28,7 @@ __all__ = [
     "isolated",
     "joined",
     "long_duration",
+    "needs_isolation",
     "newcomers",
     "people",
     "plural",
@@ -36,6 +37,7 @@ __all__ = [
     "single_unit_duration",
     "strip_isolates",
     "strip_reordering",
+    "subject_line",
     "time_here_and_utc",
 ]
 
@@ -49,16 +51,31 @@ _ISOLATE, _END_OF_ISOLATE = "\u2068", "\u2069"
 
 
 def isolated(name: str) -> str:
-    """Return a name for a sentence in plain text, so that it cannot reorder the words around it.
-
-    Only names with letters from right to left need the two invisible characters.
-    """
+    """Return a name for a sentence in plain text, so that it cannot reorder the words around it."""
     plain = strip_reordering(name)
-    return f"{_ISOLATE}{plain}{_END_OF_ISOLATE}" if reads_from_the_right(plain) else plain
+    return f"{_ISOLATE}{plain}{_END_OF_ISOLATE}" if needs_isolation(plain) else plain
+
+
+def needs_isolation(name: str) -> bool:
+    """Tell whether a name could reorder the words around it.
+
+    Between words from left to right only one with letters from right to left can; between words
+    from right to left also "C++" and two names in a row.
+    """
+    return bool(name) and (get_language_bidi() or reads_from_the_right(name))
+
+
+def subject_line(text: str) -> str:
+    """Return a text for the subject of an email: one line, without what `isolated` adds.
+
+    But a subject from right to left keeps it: most names in it are of the other direction.
+    """
+    line = " ".join(text.split())
+    return line if get_language_bidi() else strip_isolates(line)
 
 
 def strip_isolates(text: str) -> str:
-    """Return a text for one line of its own, such as a subject, without what `isolated` adds."""
+    """Return a text for a line of its own, such as a sender, without what `isolated` adds."""
     return text.replace(_ISOLATE, "").replace(_END_OF_ISOLATE, "")
 
 

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet, Value, Window
+from django.db.models import F, Q, QuerySet, Value, Window
 from django.db.models.functions import Lead
 from django.utils.crypto import salted_hmac
 from django.utils.translation import pgettext, pgettext_lazy
 
 from jobs.models import ApiKey, JobPosting, User
+from pipeline.maintenance.name_index import folded
 from pipeline.models import StoredFile
 from pipeline.selectors.pages import Page
 from pipeline.wording.english import isolated
@@ -85,7 +86,8 @@ def _search(company_id: UUID, tasks: QuerySet[Task], text: str) -> QuerySet[Task
         wanted |= Q(id=UUID(text))
         jobs = jobs.filter(job_id=UUID(text))
     except ValueError:
-        jobs = jobs.filter(title__icontains=text).order_by("-job_id")
+        jobs = jobs.alias(folded=folded(F("title"))).filter(folded__contains=folded(Value(text)))
+        jobs = jobs.order_by("-job_id")
     ids = list(jobs.values_list("job_id", flat=True)[:MOST_JOBS])
     files = StoredFile.objects.filter(company_id=company_id, job_id__in=ids)
     named = {"job_id": ids, "import_id": files.values_list("id", flat=True) if ids else []}

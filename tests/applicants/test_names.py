@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+from django import forms
 from django.core.exceptions import ValidationError
 
-from applicants.forms import ApplyForm
+from applicants.forms import ApplyForm, NameField
 from applicants.texts import checked_name, cleaned_name
 from jobs.companies import checked_company_name
 from jobs.errors import BadName
 from pipeline.api.v1.applications.shapes import UnprovedApplicationIn
+from pipeline.api.v1.fields import Letter, Name, Shape, Text
 from pipeline.files.imports.reading import read_csv_rows
 from pipeline.files.imports.rows import Refusal
 from pipeline.pages.company.annotations import AnnotationLinkForm, AnnotationTagForm
 from pipeline.pages.company.forms import PersonForm, PostingForm
 from pipeline.pages.company.job_templates import TemplateNameForm
 from pipeline.pages.staff.forms import KeyForm
+from tests.applicants.test_texts import kinds_below
 
 PERSIAN = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
 COOK = "\U0001f469\u200d\U0001f373 Chef"
@@ -92,3 +97,59 @@ def test_a_real_name_is_kept_in_one_normal_form_everywhere(given: str, kept: str
 )
 def test_the_name_of_a_file_loses_what_a_name_may_not_have(given: str, kept: str) -> None:
     assert cleaned_name(given) == kept
+
+
+# Fields of one line that are no name: codes and addresses, which have rules of their own, and texts
+# that are cleaned where they are kept.
+CODES = set(
+    "colour slug domain code email hash username key uidb36 member endpoint public_key secret cron"
+    " begins ends country language pay_currency currency quiet_time_zone quiet_from quiet_to zone"
+    " minimum maximum type url applicant_id company_id external_id criterion_id idempotency_key"
+    " group_code file_kinds".split()
+)
+CLEANED = {  # by `clean_source`, `plain_text`, `cleaned_name` and the rows of an import
+    *("source", "utm_campaign", "utm_medium", "medium", "campaign", "term", "content"),
+    *(("QuestionForm", "help"), ("FurtherQuestionForm", "help")),
+    *(("AnnouncedUploadIn", "name"), ("ImportedApplicationIn", "name")),
+}
+
+
+def lines_without_the_rule() -> set[tuple[str, str]]:
+    """Return the fields of one line, of pages and of the API, that are not read as names."""
+    ours = [form for form in kinds_below(forms.Form) if form.__module__.startswith("pipeline.")]
+    typed = {
+        (form.__name__, name)
+        for form in ours
+        for name, field in form.base_fields.items()
+        if isinstance(field, forms.CharField)
+        and isinstance(field.widget, forms.TextInput)
+        and not isinstance(field, NameField)
+    }
+    sent = {
+        (shape.__name__, name)
+        for shape in kinds_below(Shape)
+        for name, field in shape().fields.items()
+        for each in (field, getattr(field, "child", None))
+        if isinstance(each, Text) and not isinstance(each, Name | Letter)
+    }
+    return {
+        (where, name)
+        for where, name in typed | sent
+        if name not in CODES and not {name, (where, name)} & CLEANED
+    }
+
+
+def test_every_field_of_one_line_that_people_read_follows_the_rule() -> None:
+    import_module("pipeline.urls")
+
+    assert lines_without_the_rule() == {("SampleForm", "name")}  # of the gallery, for developers
+
+
+def test_a_field_that_forgets_the_rule_is_found() -> None:
+    class Nickname(forms.Form):
+        nickname = forms.CharField()
+
+    Nickname.__module__ = "pipeline.pages.forgetful"
+
+    assert ("Nickname", "nickname") in lines_without_the_rule()
+    Nickname.__module__ = "tests"

@@ -101,8 +101,10 @@ def no_sideways_scroll(page: Page) -> None:
             const most = document.documentElement.clientWidth;
             if (document.documentElement.scrollWidth <= most) return [];
             return [...document.querySelectorAll("body *")]
-              .filter((one) => one.getBoundingClientRect().right > most + 1)
-              .map((one) => one.outerHTML.slice(0, 120)).slice(0, 8);
+              .filter((one) => {
+                const {left, right} = one.getBoundingClientRect();
+                return right > most + 1 || left < -1;
+              }).map((one) => one.outerHTML.slice(0, 120)).slice(0, 8);
         }"""
     )
     assert wider == [], f"{page.url} is wider than {page.viewport_size}:\n" + "\n".join(wider)

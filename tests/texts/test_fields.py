@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.texts.fields import MOST_FIELDS, UnusableText, check, fill, greeted_name
+from pipeline.wording.english import strip_isolates
 
 KNOWN = ("name", "job", "company")
 
@@ -67,3 +68,21 @@ def test_only_a_name_is_greeted() -> None:
     assert greeted_name("Ana Li") == "Ana Li"
     assert greeted_name("Win at example.com") == ""
     assert greeted_name("A" * 61) == ""
+    assert greeted_name("Ana\u200cexample.com") == ""
+    assert greeted_name("J. R. Smith") == "J. R. Smith"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627",
+        "\u05e9\u05c2\u05b8\u05e8\u05b8\u05d4",
+        "\u0915\u0940\u0930\u094d\u0924\u093f",
+        "\u0e2a\u0e21\u0e28\u0e31\u0e01\u0e14\u0e34\u0e4c",
+        "\u30a2\u30ca\u30fb\u30ea\u30fc",
+        "Marc-Andr\u00e9 O\u2019Neil",
+        "Gal\u00b7la",
+    ],
+)
+def test_names_of_any_script_are_greeted(name: str) -> None:
+    assert strip_isolates(greeted_name(name)) == name

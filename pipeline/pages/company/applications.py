@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from applicants.texts import checked_name
+from applicants.texts import checked_name, folded_name
 from jobs.models import Job
 from pipeline.domain.permissions import Action
 from pipeline.files.exports import (
@@ -106,7 +106,10 @@ def index(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "orders": ORDER_CHOICES,
         "tags": read_job_tags(job.id),
         "members": read_choices(Action.READ_JOB, company_id=job.company_id, job_id=job.id),
-        "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
+        "views": sorted(
+            SavedView.objects.filter(job=job, user=member.user),
+            key=lambda view: folded_name(view.name),
+        ),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,
         "csv_url": page_urls.change_query(request, after=None, format="csv"),

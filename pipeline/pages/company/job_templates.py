@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.forms import NameField
+from applicants.texts import folded_name
 from pipeline.domain.permissions import Action
 from pipeline.models import TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.pages.access import (
@@ -119,7 +120,7 @@ def delete(request: HttpRequest, template_id: UUID) -> HttpResponse:
 def read_all(company_id: UUID) -> list[JobTemplate]:
     """Return a company's templates by name, without their long texts."""
     rows = JobTemplate.objects.filter(company_id=company_id).defer("description")
-    return list(rows.order_by("name"))
+    return sorted(rows, key=lambda row: folded_name(row.name))
 
 
 def read_own(request: HttpRequest, template_id: UUID | None) -> JobTemplate:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_safe
 
+from applicants.texts import folded_name
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_permission
 from pipeline.pages.limits import time_limited
@@ -64,11 +65,11 @@ def search(request: HttpRequest) -> HttpResponse:
     """List the pages, jobs and people whose names match; for `?fragment=1` only the list."""
     member = require_permission(current_member(request), Action.READ_JOBS)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
-    company_id, wanted = member.company.id, search.lower()
+    company_id, wanted = member.company.id, folded_name(search)
     pages = [
         Found(place.url, str(place.label), pgettext("of a site", "Page"))
         for place in all_places(member)
-        if wanted in str(place.label).lower()
+        if wanted in folded_name(str(place.label))
     ]
     jobs = read_company_jobs(
         company_id,
@@ -94,9 +95,8 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 def _is_name(name: str, wanted: str) -> bool:
-    """Tell whether the words of a name begin as wanted; otherwise an answer of theirs does."""
-    words = name.lower().split()
-    return all(any(word.startswith(each) for word in words) for each in wanted.split())
+    """Tell whether a name has all the words that are wanted; otherwise an answer of theirs does."""
+    return all(each in folded_name(name) for each in wanted.split())
 
 
 def _found_person(seen: SeenApplication) -> Found:

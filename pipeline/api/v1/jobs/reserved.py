@@ -22,7 +22,7 @@ from pipeline.api.auth import (
 from pipeline.api.endpoint import Endpoint, answer_read, read_body
 from pipeline.api.openapi.schemas import Tag, describes, describes_move
 from pipeline.api.problem_types import INVALID_TRANSITION, RESERVE_REFUSED
-from pipeline.api.v1.fields import Choice, Flag, Line, Moment, Shape, Whole
+from pipeline.api.v1.fields import Choice, Flag, Line, Moment, Name, Shape, Whole
 from pipeline.api.v1.jobs.shapes import JobOut, job_out
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import ClaimState, GroupKind, Move
@@ -43,7 +43,7 @@ class ReserveIn(Shape):
 
     seats = Whole(min_value=0, max_value=MAX_CAPACITY)
     kind = Choice(choices=[each.value for each in GroupKind], required=False)
-    reason = Line(max_length=RESERVED_SENTENCE_LENGTH, required=False, allow_blank=True)
+    reason = Name(max_length=RESERVED_SENTENCE_LENGTH, required=False, allow_blank=True)
     code = Line(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
     until = Moment(required=False, allow_null=True)
 
