@@ -1,0 +1,106 @@
+"""Single sign-on in a browser, with a whole OpenID Connect provider on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db.models.functions import Now
+from oidc_provider_mock import User, run_server_in_thread
+
+from jobs.models import Membership
+from pipeline.models import IdentityProvider
+from tests.browser.buttons import shows
+from tests.browser.helpers import axe, no_sideways_scroll, shot
+from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage
+from tests.browser.world import World
+from tests.support.accounts import PASSWORD, member_of
+
+pytestmark = pytest.mark.slow
+DOMAIN = "northwind.example"
+ADA = f"ada@{DOMAIN}"
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    """Return the address of a provider that knows Ada, who is in the group `hr`."""
+    ada = User(sub="ada", userinfo={"email": ADA, "email_verified": True, "groups": ["hr"]})
+    with run_server_in_thread(user_claims=[ada]) as server:
+        yield f"http://localhost:{server.server_port}"
+
+
+def look_at(hands: Hands, name: str) -> None:
+    axe(hands.page)
+    no_sideways_scroll(hands.page)
+    shot(hands.page, name)
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["scripted", "plain"])
+def test_an_owner_sets_single_sign_on_up_and_members_use_it(
+    owner: Hands, browser_page: OpenPage, world: World, issuer: str, javascript: bool
+) -> None:
+    page = owner.page
+    page.goto("/company/sign-on/")
+    look_at(owner, "sign-on-empty")
+    owner.fill("Name", "Northwind account")
+    owner.fill("Issuer", f"{issuer}/other")
+    owner.fill("Client ID", "next-in-line")
+    owner.fill("Client secret", "of the client")
+    owner.press("Save")
+    shows(page, "No answer from this address.")
+    owner.fill("Issuer", issuer)
+    owner.fill("Client secret", "of the client")
+    owner.press("Save")
+    shows(page, "Saved. The provider answers.")
+
+    owner.fill("Domain of your email addresses", DOMAIN)
+    owner.press("Add domain")
+    shows(page, f"_next-in-line-sign-on.{DOMAIN}")
+    owner.press(f"Check now {DOMAIN}")
+    shows(page, "not proved yet")
+    provider = IdentityProvider.objects.get()
+    provider.domains.update(proved_at=Now(), problem="")
+
+    owner.fill("Group", "hr")
+    page.locator("#id_role").select_option("RECRUITER")
+    owner.press("Add group")
+    shows(page, "Roles follow the groups at each sign-in.")
+    look_at(owner, "sign-on")
+
+    owner.press("Try it now")
+    page.get_by_role("button", name="ada", exact=True).click()
+    shows(page, "It works")
+    shows(page, ADA)
+    look_at(owner, "sign-on-trial")
+    owner.follow("Back to the settings")
+    page.get_by_text("Only by single sign-on").click()
+    owner.press("Require it")
+    shows(page, "Single sign-on is now the only way in.")
+
+    colleague = Hands(browser_page(javascript=javascript), "mouse")
+    member_of(world.company, email=f"bo@{DOMAIN}", password=PASSWORD)
+    colleague.page.goto("/account/login/")
+    colleague.follow("Use single sign-on")
+    look_at(colleague, "sign-on-ask")
+    colleague.fill("Work email", ADA)
+    colleague.press("Continue")
+    colleague.page.get_by_role("button", name="ada", exact=True).click()
+    shows(colleague.page, "Your jobs")
+    assert Membership.objects.get(user__email=ADA).role == "RECRUITER"
+
+    colleague.page.goto("/account/logout/")
+    colleague.press("Sign out")
+    shows(colleague.page, "You are signed out here")
+    look_at(colleague, "sign-on-out")
+
+    page.goto("/company/sign-on/")
+    owner.press("Make it optional")
+    shows(page, "Single sign-on is now optional.")
+    owner.press("Remove hr")
+    owner.press("Save the usual role")
+    owner.press(f"Remove {DOMAIN}")
+    page.locator("#remove summary").click()
+    owner.press("Remove single sign-on")
+    shows(page, "Single sign-on is removed.")
+    assert not IdentityProvider.objects.exists()
