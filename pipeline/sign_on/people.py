@@ -1,4 +1,4 @@
-"""Who a person from an identity provider is here, and what their groups let them do.
+"""Accounts of people from an identity provider, and what their groups let them do.
 
 The provider of a company vouches for addresses at the company's proved domains, and for nothing
 else. So it can sign in nobody whom the company could not have signed in with a code to such an
@@ -33,7 +33,7 @@ JOB_RANKS = {role: rank for rank, role in enumerate(JobRole)}
 
 
 class Refusal(StrEnum):
-    """Why a person who signed in at the provider is not signed in here."""
+    """Reason why a person who signed in at the provider is not signed in here."""
 
     NO_ADDRESS = "NO_ADDRESS"
     UNVERIFIED = "UNVERIFIED"

@@ -46,7 +46,7 @@ class ProviderFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a provider says of a person who has just signed in there."""
+    """Claims of a provider about a person who has just signed in there."""
 
     subject: str
     email: str

@@ -65,7 +65,7 @@ GROUPS_CHANGED = activity.declare(
 
 
 class SetUpRefused(Exception):
-    """What was entered cannot be used; `field` names where, the text says what to do."""
+    """Refusal of what was entered; `field` names where, the text says what to do."""
 
     def __init__(self, field: str, text: str) -> None:
         super().__init__(text)
@@ -182,7 +182,7 @@ def set_group_role(
     GroupRole.objects.update_or_create(
         provider=provider,
         group=group,
-        job=job_id,
+        job_id=job_id,  # type: ignore[misc]
         defaults={"role": role or "", "job_role": job_role or ""},
     )
     _note(GROUPS_CHANGED, provider, by, group=group)
@@ -214,10 +214,8 @@ def set_required(provider: IdentityProvider, *, required: bool, by: UUID | None)
         raise SetUpRefused("", _("Prove a domain first. Without one, it would bind nobody."))
     IdentityProvider.objects.filter(id=provider.id).update(is_required=required)
     _note(REQUIRED if required else OPTIONAL, provider, by)
-    security.warning(
-        "sign_on.required" if required else "sign_on.optional",
-        extra={"provider": str(provider.id), "by": str(by)},
-    )
+    event = "sign_on.required" if required else "sign_on.optional"
+    security.warning(event, extra={"provider": str(provider.id), "by": str(by)})
 
 
 # Domains.
@@ -328,5 +326,5 @@ def _note(
 ) -> None:
     if provider.company_id:
         activity.note(kind, company_id=provider.company_id, by=by, about=about)
-    about_log = {"provider": str(provider.id), "company": str(provider.company_id), "by": str(by)}
-    security.info(kind.code, extra=about_log)
+    ids = {"provider": str(provider.id), "company": str(provider.company_id), "by": str(by)}
+    security.info("sign_on.changed", extra=ids | {"what": kind.code})

@@ -61,7 +61,7 @@ def test_groups_give_roles_and_take_them(
     providers.set_group_role(row, group="hr", role=Role.RECRUITER, by=owner.id)
     providers.set_group_role(row, group="all", role=Role.VIEWER, by=owner.id)
     providers.set_group_role(
-        row, group="boat", job_id=job.id, job_role=JobRole.HIRING_MANAGER, by=owner.id
+        row, group="boat", job_id=job, job_role=JobRole.HIRING_MANAGER, by=owner.id
     )
 
     def signed_in_with(*groups: str) -> tuple[int, str | None, list[str]]:

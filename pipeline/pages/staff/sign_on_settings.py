@@ -63,7 +63,7 @@ _PLAIN = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"
 
 
 class ProviderForm(PlainForm):
-    """What a provider's own page shows."""
+    """Form for what a provider's own page shows."""
 
     name = NameField(
         label=gettext_lazy("Name"),
