@@ -57,6 +57,7 @@ class PipelineConfig(AppConfig):
         from pipeline.notifications.companies import ensure_company_tasks
         from pipeline.notifications.reviewers import ensure_targets
         from pipeline.privacy.retention import ensure_erasure as ensure_end_of_retention
+        from pipeline.sign_on.providers import ensure_rechecks as ensure_sign_on_domains
         from pipeline.webhooks.task import ensure_upkeep
 
         ensure_expiry()
@@ -69,3 +70,4 @@ class PipelineConfig(AppConfig):
         ensure_upkeep()
         ensure_forecasting()
         ensure_rechecks()
+        ensure_sign_on_domains()

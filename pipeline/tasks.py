@@ -14,6 +14,7 @@ from pipeline.notifications import outbox as emails
 from pipeline.notifications import push, reviewers, sign_up
 from pipeline.privacy import retention as privacy
 from pipeline.review import decisions
+from pipeline.sign_on import providers as sign_on
 from pipeline.webhooks import task as webhooks
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "push",
     "reports",
     "reviewers",
+    "sign_on",
     "sign_up",
     "webhooks",
     "whatif",

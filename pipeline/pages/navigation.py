@@ -78,6 +78,14 @@ SECTIONS = (
                 in_sandbox=False,  # it has the members of the live company
             ),
             Place(
+                name="identity_provider",
+                label=_("Single sign-on"),
+                icon="identification",
+                action=Action.MANAGE_TEAM,
+                about=_("Members sign in with the account that they have at work."),
+                in_sandbox=False,
+            ),
+            Place(
                 name="activity",
                 label=_("What the team did"),
                 icon="clipboard-document-list",

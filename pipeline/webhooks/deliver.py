@@ -20,8 +20,9 @@ from uuid_utils.compat import uuid7
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.models.webhooks import build_message_id
 from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
+from pipeline.outgoing.sealed import SecretUnreadable
 from pipeline.webhooks import endpoints, queue
-from pipeline.webhooks.endpoints import SecretUnreadable, decrypt_secret, sign_delivery
+from pipeline.webhooks.endpoints import SEAL, sign_delivery
 from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, LaneShares, State, Waiting, requested_pause
 from tasks.advisory_locks import WEBHOOK_RUN_ENDS
 from tasks.json import as_json
@@ -353,14 +354,14 @@ class DeliveryRun:
         }
         self._sent[waiting.id] = headers, now
         try:
-            keys = [decrypt_secret(lane.secret, lane.id)]
+            keys = [SEAL.open(lane.secret, lane.id)]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
         if lane.old_secret is not None:
             with suppress(SecretUnreadable):  # the present one signs
-                keys.append(decrypt_secret(lane.old_secret, lane.id))
+                keys.append(SEAL.open(lane.old_secret, lane.id))
         signature = sign_delivery(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)

@@ -9,16 +9,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
@@ -37,6 +31,7 @@ from pipeline.line.clock import read_company_clock
 from pipeline.models import ChangeKind, WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.companies import email_alert
 from pipeline.outgoing.addresses import checked_webhook_url
+from pipeline.outgoing.sealed import TAG_BYTES, Seal, SecretUnreadable
 from pipeline.selectors.pages import Page
 from pipeline.services.changes import record_change
 from pipeline.webhooks import queue
@@ -47,19 +42,13 @@ security = logging.getLogger("security")
 
 
 # Secrets of endpoints, and signatures according to Standard Webhooks 1.0. Unlike a key, a secret
-# has to be known to sign with it, so it is kept encrypted: AES-GCM under a key that is derived from
-# SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
-# `pipeline.webhooks.endpoints.reencrypt_secrets` then encrypts them again.
+# has to be known to sign with it, so it is kept sealed; `reencrypt_secrets` seals again what an
+# earlier SECRET_KEY has sealed.
 
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
-_NONCE_BYTES = 12
-TAG_BYTES = 4
-
-
-class SecretUnreadable(Exception):
-    """No key of this site decrypts the secret: SECRET_KEY was changed without a fallback."""
+SEAL = Seal("webhook secrets")
 
 
 def generate_secret() -> str:
@@ -67,50 +56,11 @@ def generate_secret() -> str:
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def encrypt_secret(secret: str, endpoint_id: UUID) -> bytes:
-    """Encrypt an endpoint's secret; the result begins with `signing_key_tag`."""
-    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _cipher(settings.SECRET_KEY)
-    return signing_key_tag() + nonce + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
-
-
-def decrypt_secret(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
-    """Decrypt an endpoint's secret. Raises SecretUnreadable."""
-    whole = bytes(sealed)[TAG_BYTES:]
-    nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
-    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        with suppress(InvalidTag):
-            return _cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
-    raise SecretUnreadable
-
-
-def is_secret_readable(sealed: bytes | memoryview, endpoint_id: UUID) -> bool:
-    """Tell whether a key of this site decrypts the secret."""
-    with suppress(SecretUnreadable):
-        decrypt_secret(sealed, endpoint_id)
-        return True
-    return False
-
-
-def signing_key_tag() -> bytes:
-    """Return the first bytes of everything that is encrypted under the present key."""
-    return sha256(b"tag" + _derived_key(settings.SECRET_KEY)).digest()[:TAG_BYTES]
-
-
 def sign_delivery(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
     """Return the value of `webhook-signature`: one signature for each secret."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     made = (hmac.digest(b64decode(key.removeprefix(PREFIX)), signed, sha256) for key in keys)
     return " ".join(f"v1,{b64encode(each).decode()}" for each in made)
-
-
-def _cipher(key: str) -> AESGCM:
-    return AESGCM(_derived_key(key))
-
-
-@lru_cache(maxsize=8)
-def _derived_key(key: str) -> bytes:
-    derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"next in line: webhook secrets")
-    return derive.derive(key.encode())
 
 
 MOST_ENDPOINTS = 20
@@ -147,7 +97,7 @@ def create(
     same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
     if endpoint_id and (made := same.filter(id=endpoint_id).first()):
         security.info("webhook.secret_shown_again", extra=made.log_ids)
-        return made, decrypt_secret(made.secret, made.id)
+        return made, SEAL.open(made.secret, made.id)
     if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
         raise WebhookAlreadyMade(existing_id=endpoint_id)
     if theirs.count() >= MOST_ENDPOINTS:
@@ -158,7 +108,7 @@ def create(
             endpoint = WebhookEndpoint.objects.create(
                 id=endpoint_id,
                 company_id=company_id,
-                secret=encrypt_secret(secret, endpoint_id),
+                secret=SEAL.close(secret, endpoint_id),
                 **given,
             )
     except IntegrityError:  # another company has taken the id since the look above
@@ -206,13 +156,13 @@ def rotate_secret(
         if not is_last or not fresh.filter(id=endpoint.id).exists():
             raise WebhookAlreadyRotated(existing_id=endpoint.id)
         security.info("webhook.secret_shown_again", extra=endpoint.log_ids)
-        return endpoint, decrypt_secret(endpoint.secret, endpoint.id)
+        return endpoint, SEAL.open(endpoint.secret, endpoint.id)
     secret = generate_secret()
-    is_readable = is_secret_readable(endpoint.secret, endpoint.id)
+    is_readable = SEAL.is_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         old_secret=endpoint.secret if is_readable else None,
         old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
-        secret=encrypt_secret(secret, endpoint.id),
+        secret=SEAL.close(secret, endpoint.id),
         rotation_ids=[*endpoint.rotation_ids, rotation_id or uuid7()][-KEPT_ROTATIONS:],
         rotated_at=Now(),
     )
@@ -268,7 +218,7 @@ def reencrypt_secrets() -> int:
     So a fallback can be removed after a while. A secret that no key decrypts stays as it is; the
     endpoint's other secret is still re-encrypted.
     """
-    tag, columns = signing_key_tag(), ("secret", "old_secret")
+    tag, columns = SEAL.tag, ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
         where=["substr(secret, 1, %s) <> %s OR substr(old_secret, 1, %s) <> %s"],
         params=[TAG_BYTES, tag] * 2,
@@ -280,8 +230,8 @@ def reencrypt_secrets() -> int:
             sealed = getattr(endpoint, column)
             if sealed is not None and bytes(sealed[:TAG_BYTES]) != tag:
                 with suppress(SecretUnreadable):
-                    secret = decrypt_secret(sealed, endpoint.id)
-                    anew[column] = encrypt_secret(secret, endpoint.id)
+                    secret = SEAL.open(sealed, endpoint.id)
+                    anew[column] = SEAL.close(secret, endpoint.id)
         if anew:
             WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1

@@ -43,6 +43,14 @@ PRESSED = {
     **dict.fromkeys(
         ("invitations", "withdraw_invitation", "join"), "test_a_link_is_made_used_and_withdrawn"
     ),
+    **dict.fromkeys(
+        (
+            *("identity_provider", "try_sign_on", "require_sign_on", "remove_identity_provider"),
+            *("add_sign_on_domain", "sign_on_domain", "sign_on_usual_role", "add_sign_on_group"),
+            *("remove_sign_on_group", "sign_on"),
+        ),
+        "test_an_owner_sets_single_sign_on_up_and_members_use_it",
+    ),
     "activity": "test_a_colleague_gets_one_job_and_loses_it",
     "apply": STORIES,
     "check_receipt": "test_a_receipt_is_checked",

@@ -200,6 +200,7 @@ STAFF: dict[str, Where] = {
     "team": _nothing,
     "activity": _nothing,
     "invitations": _nothing,
+    "identity_provider": _nothing,
     "job_access": _job,
     "team_member": lambda world: {"membership_id": world.colleague.id},
     "api_keys": _nothing,
@@ -221,6 +222,8 @@ ONLY_POSTED_TO = set(
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
     remove_job_access withdraw_invitation
+    try_sign_on require_sign_on remove_identity_provider add_sign_on_domain sign_on_domain
+    sign_on_usual_role add_sign_on_group remove_sign_on_group
     apply_embedded careers_domain careers_logo_settings
     read_messages read_my_messages stop_bulk_message
     """.split()
@@ -242,6 +245,9 @@ ELSEWHERE = {
     **dict.fromkeys([*ENTRANCE, *IN_ACCOUNT, *AFTER_A_STEP], "test_pages_of_accounts.py"),
     **dict.fromkeys(("dev_mail", "dev_mail_html", "dev_mails", "unsubscribe"), "test_dev_mail.py"),
     "attachment": "test_attachments.py",
+    **dict.fromkeys(
+        ("sign_on", "begin_sign_on", "sign_on_callback", "sign_on_out"), "test_sign_on.py"
+    ),
     "join": "test_colleagues.py",
     **dict.fromkeys(("bulk_message", "message_template"), "test_correspondence.py"),
     "decision": "test_deciding.py",

@@ -151,6 +151,9 @@ PERSONAL: dict[str, Personal] = {
     "usersessions_usersession.user_agent": Personal(
         "staff", "on the sessions page", "with the session"
     ),
+    "pipeline_signonidentity.subject": Personal(
+        "staff", "no: the provider's own number of a person", "with the account or the provider"
+    ),
     "usersessions_usersession.data": Personal("staff", "empty", "with the session"),
     "django_session.session_data": Personal("staff", "no: ids, signed", "12 idle hours; 14 days"),
     "django_admin_log.object_repr": Personal("staff", "no: operators' log", "kept"),
@@ -166,6 +169,7 @@ HASHES = frozenset(
     " applicants_privateemail.address applicants_privateemail.sealed"
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint jobs_invitation.digest"
+    " pipeline_identityprovider.secret pipeline_signondomain.token"
     " pipeline_attachment.holder pipeline_attachment.sha256 pipeline_attachment.storage_key"
     " pipeline_careerspage.logo_digest pipeline_careerspage.domain_token"
     " pipeline_careerslogo.digest"
@@ -193,6 +197,9 @@ OF_COMPANIES = frozenset(
     " pipeline_careerspage.introduction pipeline_careersslug.slug pipeline_careerslogo.data"
     " jobs_company.legal_name jobs_company.privacy_contact pipeline_consentversion.text"
     " pipeline_messagetemplate.name pipeline_messagetemplate.text"
+    " pipeline_identityprovider.name pipeline_identityprovider.issuer"
+    " pipeline_identityprovider.client_id pipeline_identityprovider.groups_claim"
+    " pipeline_signondomain.domain pipeline_grouprole.group"
     " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
@@ -209,6 +216,8 @@ CODES = frozenset(
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " jobs_jobmember.role jobs_invitation.role jobs_invitation.job_role jobs_activity.kind"
     " jobs_activity.about"
+    " pipeline_identityprovider.usual_role pipeline_signondomain.problem"
+    " pipeline_grouprole.role pipeline_grouprole.job_role"
     " jobs_membership.reviews pipeline_jobfollower.telling pipeline_reviewnotice.kind"
     " pipeline_attachment.content_type pipeline_attachment.state"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"

@@ -32,6 +32,7 @@ from pipeline.models import (
     EqualityTotals,
     FormRefusals,
     GroupClaim,
+    IdentityProvider,
     JobViews,
     LineException,
     PendingDecision,
@@ -132,6 +133,10 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.FurtherQuestion": lambda acme: Q(application__job__company=acme),
     "pipeline.GivenAnswers": lambda acme: Q(application__job__company=acme),
     "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
+    "pipeline.GroupRole": lambda acme: Q(provider__company=acme),
+    "pipeline.IdentityProvider": lambda acme: Q(company=acme),
+    "pipeline.SignOnDomain": lambda acme: Q(provider__company=acme),
+    "pipeline.SignOnIdentity": lambda acme: Q(provider__company=acme),
     "pipeline.GroupClaim": lambda acme: Q(job__company=acme),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportedRow": lambda acme: Q(run__file__company_id=acme.id),
@@ -425,7 +430,25 @@ def _key(acme: Company) -> Any:
 def _of_team(home: Company, owner: Any) -> dict[str, Any]:
     made, _ = invitations.create(company_id=home.id, by=owner.id, role=Role.VIEWER, days=7, uses=1)
     member = Membership.objects.get(company=home, user=owner)
-    return {"invitation_id": made.id, "membership_id": member.id}
+    provider, _ = IdentityProvider.objects.get_or_create(
+        company=home,
+        defaults={
+            "name": f"{MARKER} account",
+            "issuer": "https://idp.invalid",
+            "client_id": f"{MARKER}-client",
+            "secret": b"",
+        },
+    )
+    domain, _ = provider.domains.get_or_create(domain="acme.invalid", defaults={"token": MARKER})
+    group, _ = provider.group_roles.get_or_create(group=f"{MARKER}-group", role=Role.VIEWER)
+    provider.identities.get_or_create(subject=f"{MARKER}-subject", defaults={"user": owner})
+    return {
+        "invitation_id": made.id,
+        "membership_id": member.id,
+        "provider_id": provider.id,
+        "domain_id": domain.id,
+        "group_role_id": group.id,
+    }
 
 
 def _file(acme: Company, job: Any) -> StoredFile:

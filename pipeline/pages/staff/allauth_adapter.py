@@ -11,7 +11,7 @@ from allauth.account.models import EmailConfirmation
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -22,6 +22,7 @@ from jobs.accounts import set_language
 from jobs.models import User
 from jobs.team import inviting_company_name
 from pipeline.pages import qr_code
+from pipeline.pages.staff.sign_on import required_elsewhere, signed_out_page
 from pipeline.web.addresses import client_address
 from pipeline.web.languages import choose_for
 
@@ -49,6 +50,19 @@ class StaffAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Refuse sign-up: an owner adds people to a company."""
         return False
+
+    def pre_login(
+        self, request: HttpRequest, user: AbstractBaseUser, **about: Any
+    ) -> HttpResponse | None:
+        """Send members of a company that requires single sign-on to their provider."""
+        response = super().pre_login(request, user, **about)
+        if response is None and isinstance(user, User):
+            return required_elsewhere(request, user)
+        return response
+
+    def get_logout_redirect_url(self, request: HttpRequest) -> str:
+        """Offer to sign out at the provider as well, after a session that it began."""
+        return signed_out_page(request) or super().get_logout_redirect_url(request)
 
     def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
         """Bind the browser's session to the account.

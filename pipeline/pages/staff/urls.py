@@ -11,10 +11,14 @@ from pipeline.pages.staff import (
     job_access,
     keys,
     settings,
+    sign_on,
+    sign_on_settings,
     sign_up,
     system,
     team,
 )
+
+_SIGN_ON = "company/sign-on/"
 
 urlpatterns = [
     path("for-companies/", sign_up.show_product, name="for_companies"),
@@ -30,6 +34,10 @@ urlpatterns = [
     path("account/devices/add/", devices.add, name="add_account_device"),
     path("account/devices/<uuid:device_id>/remove/", devices.remove, name="remove_account_device"),
     path("account/2fa/", RedirectView.as_view(pattern_name="account")),
+    path("account/sign-on/", sign_on.ask_address, name="sign_on"),
+    path("account/sign-on/<uuid:provider_id>/", sign_on.begin, name="begin_sign_on"),
+    path("account/sign-on/<uuid:provider_id>/callback/", sign_on.finish, name="sign_on_callback"),
+    path("account/sign-on/<uuid:provider_id>/out/", sign_on.tell_signed_out, name="sign_on_out"),
     path("account/", include("allauth.urls")),
     path("company/team/", team.index, name="team"),
     path("company/team/second-step/", team.change_second_step, name="second_step"),
@@ -40,6 +48,21 @@ urlpatterns = [
         name="withdraw_invitation",
     ),
     path("join/<str:token>/", invitations.join, name="join"),
+    path(_SIGN_ON, sign_on_settings.show, name="identity_provider"),
+    path(f"{_SIGN_ON}try/", sign_on_settings.try_it, name="try_sign_on"),
+    path(f"{_SIGN_ON}require/", sign_on_settings.require, name="require_sign_on"),
+    path(f"{_SIGN_ON}remove/", sign_on_settings.remove, name="remove_identity_provider"),
+    path(f"{_SIGN_ON}domains/", sign_on_settings.add_domain, name="add_sign_on_domain"),
+    path(
+        f"{_SIGN_ON}domains/<int:domain_id>/", sign_on_settings.change_domain, name="sign_on_domain"
+    ),
+    path(f"{_SIGN_ON}usual-role/", sign_on_settings.set_usual_role, name="sign_on_usual_role"),
+    path(f"{_SIGN_ON}groups/", sign_on_settings.add_group, name="add_sign_on_group"),
+    path(
+        f"{_SIGN_ON}groups/<int:group_role_id>/remove/",
+        sign_on_settings.remove_group,
+        name="remove_sign_on_group",
+    ),
     path("company/activity/", activity.index, name="activity"),
     path("company/team/<int:membership_id>/", team.show_member, name="team_member"),
     path("company/jobs/<uuid:job_id>/access/", job_access.show, name="job_access"),
