@@ -87,6 +87,6 @@ EARLIER = earlier.FOLDED.partition("SELECT pg_advisory_xact_lock")[0].replace(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipeline", "0053_waitlist_members")]
+    dependencies = [("pipeline", '0054_sign_on')]
 
     operations = [migrations.RunSQL(FOLDED + AGAIN, EARLIER + AGAIN)]
