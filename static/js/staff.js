@@ -47,6 +47,7 @@
       field.select();
       said.textContent = "Press Ctrl C to copy";
     }
+    said.dataset.said = ""; // news of the page leave it alone (morph.js)
   });
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", reveal);
