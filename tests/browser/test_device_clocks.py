@@ -18,7 +18,7 @@ from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.clock import database_now
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns(3)]
 
 SLEEP_SECONDS = 6
 WRONG_SECONDS = 2  # right within so many seconds, so many seconds after waking
