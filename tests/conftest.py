@@ -34,6 +34,7 @@ pytest_plugins = (
     "tests.support.spans",
     "tests.support.task_workers",
     "tests.support.template_database",
+    "tests.support.turns",
 )
 
 

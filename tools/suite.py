@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-MOST_UNSTEADY = 5
+MOST_UNSTEADY = 12
 AGAIN = "--again"
 # What these find may not come twice: they try cases at random, or race (see tests/conftest.py).
 FOUND_ONCE = ("tests/properties/", "tests/races/")

@@ -241,8 +241,9 @@ def read_state(replica: Any, committed: Committed) -> ReplicaState:
                 return ReplicaState.FORMER_TIMELINE if is_shared else ReplicaState.STRANGER
             if has_reached and has_newest and _is_history_shared(cursor, committed, started):
                 return ReplicaState.CURRENT
-            if time.monotonic() >= end:
-                # This check began after the place was reached, and misses what was there.
+            # A look that began after the place was reached misses what was there. The one that
+            # first sees it reached may have begun before, so another follows, however late it is.
+            if time.monotonic() >= end and had_reached == has_reached:
                 return ReplicaState.STRANGER if had_reached else ReplicaState.BEHIND
             had_reached = has_reached
             time.sleep(STEP_SECONDS)

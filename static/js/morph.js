@@ -46,6 +46,7 @@ function morphNode(old, fresh) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
+  if ("said" in old.dataset) return; // it answers what someone did: until they do the next thing
   if (old.matches("form") && isEdited(old)) return;
   morphAttributes(old, fresh);
   if (!old.matches("count-down, [data-pdf]")) morph(old, fresh); // these fill themselves

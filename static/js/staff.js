@@ -49,6 +49,7 @@ import { t } from "./words.js";
       field.select();
       said.textContent = t("Press Ctrl C to copy");
     }
+    said.dataset.said = ""; // news of the page leave it alone (morph.js)
   });
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", reveal);

@@ -79,6 +79,7 @@ async function upload(box, file) {
     row.remove();
     state.textContent = `${file.name}: ${answer?.detail ?? box.dataset.failed}`;
     state.classList.add("error");
+    state.dataset.said = ""; // so that news of the page leave it alone
     return;
   }
   if (box.dataset.most === "1") for (const other of box.querySelectorAll("li")) if (other !== row) other.remove();
@@ -87,6 +88,7 @@ async function upload(box, file) {
   row.prepend(id);
   addRemoveButton(box, row, answer.id, answer.name);
   state.textContent = "";
+  delete state.dataset.said;
   dropError(box);
 }
 

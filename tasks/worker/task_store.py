@@ -74,6 +74,8 @@ FROM back
 # Take tasks from workers whose lease has expired: to the next attempt, or to the dead letters. An
 # attempt that certainly had not begun does not count. A lease that its worker is just renewing is
 # locked, and skipped. With `since`, only leases that ended in that many seconds are looked at.
+# Their order is the index's: if they were ordered by id, the planner would go through all tasks
+# where its statistics come from a moment at which many were held.
 REAP = """
 WITH expired AS MATERIALIZED (
     SELECT t.id FROM tasks_tasktype k CROSS JOIN LATERAL (
@@ -81,7 +83,7 @@ WITH expired AS MATERIALIZED (
         WHERE t.type_id = k.id AND t.status IN ('RUNNING', 'CANCELLING')
           AND t.lease_until < statement_timestamp() AND t.lease_until >= coalesce(
             statement_timestamp() - %(since)s::float8 * interval '1 second', '-infinity')
-        ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED) t
+        ORDER BY lease_until LIMIT %(most)s FOR UPDATE SKIP LOCKED) t
     LIMIT %(most)s
 ), reaped AS (
     UPDATE tasks_task t SET

@@ -20,6 +20,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from tests.browser.helpers import sign_in_staff
+from tests.browser.mails import forget_mails
 from tests.browser.pointer import Hands
 from tests.browser.site import WIDTHS, OpenPage, Site
 from tests.browser.world import World, make_world
@@ -98,7 +99,8 @@ def site_of(folder: Path, django_db_blocker: Any, module: str) -> Iterator[Site]
 
 @pytest.fixture
 def site(running_site: Site, transactional_db: None) -> Site:
-    """The running server, on an empty database."""
+    """The running server, on an empty database, before its first email."""
+    forget_mails(running_site.mails)
     return running_site
 
 

@@ -70,13 +70,14 @@ def axe_in_the_dark(page: Page) -> None:
     _fail_with_faults(page, {"runOnly": {"type": "rule", "values": RULES_OF_COLOURS}})
 
 
-def usable_by_everybody(page: Page, name: str) -> None:
+def usable_by_everybody(page: Page, name: str, *, in_the_dark: bool = True) -> None:
     """Fail if axe finds a fault in light or dark, or if the narrowest window must be scrolled."""
     axe(page)
     shot(page, f"{name}-light")
-    axe_in_the_dark(page)
-    shot(page, f"{name}-dark")
-    page.emulate_media(color_scheme="light")
+    if in_the_dark:
+        axe_in_the_dark(page)
+        shot(page, f"{name}-dark")
+        page.emulate_media(color_scheme="light")
     with narrow(page):
         no_sideways_scroll(page)
         shot(page, f"{name}-narrow")

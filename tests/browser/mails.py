@@ -22,6 +22,12 @@ def last_mail(folder: Path, address: str, *, saying: str = "") -> str:
     raise AssertionError(f"no mail to {address} says {saying!r}")
 
 
+def forget_mails(folder: Path) -> None:
+    """Remove all mails: the code that an earlier test got at the same address is not the newest."""
+    for file in folder.glob("*.log"):
+        file.unlink()
+
+
 def code_in(text: str) -> str:
     """The code of a mail to sign in with."""
     found = re.search(r"^(\d{8})$", text, re.M)

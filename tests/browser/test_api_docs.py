@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from tests.browser.helpers import axe, axe_in_the_dark, narrow, no_sideways_scroll, shot
 from tests.browser.site import OpenPage, Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns(3)]
 
 GROUND = "part => getComputedStyle(part).backgroundColor"
 INK = "part => getComputedStyle(part).color"

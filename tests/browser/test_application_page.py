@@ -37,6 +37,7 @@ def left_of(page: Page, selector: str) -> float:
     return box["x"]
 
 
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(
     ("width", "dark"), [(1280, False), (1280, True), (390, False), (320, False)]
 )

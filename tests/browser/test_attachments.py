@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from jobs.models import Role
+from jobs.models import Job, JobStatus, Role
 from pipeline.attachments import uploads
 from pipeline.form.questions import Kind
 from pipeline.models import Application, Attachment
 from tests.browser.helpers import axe, no_sideways_scroll, sign_in_applicant, sign_in_staff
+from tests.browser.page_clock import pass_time, stop_clock
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 from tests.support import documents
@@ -72,6 +73,30 @@ def test_a_refused_file_is_explained_at_once(
         page.get_by_text(re.compile("cv.pdf: This kind of file is not accepted"))
     ).to_be_visible()
     expect(page.locator("[data-uploaded]")).to_have_count(0)
+
+
+def test_the_reason_for_a_refusal_stays_when_news_of_the_page_come(
+    browser_page: OpenPage, site: Site, world: World, tmp_path: Path, expected_problems: list[str]
+) -> None:
+    expected_problems.append("409")
+    page = browser_page()
+    sign_in_applicant(page.context, site.url, world.applicant)
+    stop_clock(page)
+    page.goto(f"/me/applications/{world.my_place.id}/")
+    path = tmp_path / "cv.pdf"
+    path.write_text("<svg>")
+    page.get_by_label("Choose files").set_input_files(str(path))
+    reason = page.get_by_text("cv.pdf: This kind of file is not accepted")
+    expect(reason).to_be_visible()
+
+    Job.objects.filter(id=world.my_place.job_id).update(status=JobStatus.PAUSED)
+    pass_time(page, 40)
+
+    expect(page.locator("#live")).to_contain_text("Job paused")
+    expect(reason).to_be_visible()
+    page.get_by_label("Choose files").set_input_files(save(tmp_path, "PNG"))
+    expect(page.get_by_role("button", name="Remove: cv.png")).to_be_visible()
+    expect(reason).to_be_hidden()
 
 
 def test_a_file_that_is_chosen_after_an_error_answers_it(

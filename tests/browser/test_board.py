@@ -59,6 +59,7 @@ def open_board(page: Page, site: Site, company: Company, job: Any) -> Page:
     return page
 
 
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("seats", [1, 4, 8, 40])
 def test_seats_and_the_first_ten_who_wait_are_on_the_first_screen(
     page: Page, site: Site, company: Company, seats: int
@@ -144,6 +145,7 @@ def test_what_else_can_be_done_is_in_one_menu_by_keyboard_and_without_javascript
     expect(scripted.locator("summary[aria-label='More for this job']")).to_be_focused()
 
 
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("width", [320, 390, 700, 1000])
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
 def test_it_fits_every_width_in_both_directions(

@@ -25,8 +25,11 @@ from tests.support.accounts import PASSWORD, app_code, is_signed_in, member_of, 
 from tests.support.environment import ROOT
 
 pytestmark = pytest.mark.slow
+# In each run, `tests/pages` sends what each of these buttons sends.
+in_turns = pytest.mark.in_turns(3)
 
 
+@in_turns
 def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
     user = member_of(factories.company(name="Acme"))
     they = Hands(page, "mouse")
@@ -46,6 +49,7 @@ def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
     shows(page, "Company sign-in")
 
 
+@in_turns
 def test_other_sessions_are_ended(page: Page, site: Site, settings: Any) -> None:
     # Signing in with a password that is hashed in fewer rounds hashes it anew, which ends all other
     # sessions of its owner.
@@ -70,6 +74,7 @@ def is_staff_code(line: str) -> bool:
     return 6 <= len(line) <= 12 and " " not in line and line.upper() == line and line.isascii()
 
 
+@in_turns
 def test_a_forgotten_password(page: Page, site: Site) -> None:
     user = member_of(factories.company())
     they = Hands(page, "mouse")
@@ -81,6 +86,7 @@ def test_a_forgotten_password(page: Page, site: Site) -> None:
     assert "/account/password/reset/key/" in last_mail(site.mails, user.email)
 
 
+@in_turns
 def test_a_first_password_is_chosen(owner: Hands, world: World) -> None:
     owner.page.goto("/account/password/set/")
 
@@ -93,6 +99,7 @@ def test_a_first_password_is_chosen(owner: Hands, world: World) -> None:
     assert world.owner.check_password("a long and quiet sentence")
 
 
+@in_turns
 def test_an_applicant_signs_in_with_a_second_code_and_out(page: Page, site: Site) -> None:
     person = factories.applicant(name="Ana")
     they = Hands(page, "mouse")
@@ -126,6 +133,7 @@ def _another_than(code: str, site: Site, person: Applicant) -> str:
     raise AssertionError("no second code came")
 
 
+@in_turns
 def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, world: World) -> None:
     page = browser_page("phone")
     sign_in_applicant(page.context, site.url, world.applicant)
@@ -141,6 +149,7 @@ def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, worl
     assert not Application.objects.filter(name=world.applicant.name).exists()
 
 
+@in_turns
 def test_an_applicant_changes_their_name(page: Page, site: Site, world: World) -> None:
     sign_in_applicant(page.context, site.url, world.applicant)
     page.goto(f"/me/applications/{world.offered.id}/")
@@ -155,6 +164,7 @@ def test_an_applicant_changes_their_name(page: Page, site: Site, world: World) -
     assert world.offered.name == "Quentin le Roy"
 
 
+@in_turns
 def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world: World) -> None:
     waiting = world.my_place
     sign_in_applicant(page.context, site.url, world.applicant)
@@ -172,6 +182,7 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     assert factories.fresh(waiting).not_before is None
 
 
+@in_turns
 def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: World) -> None:
     applicants, companies = browser_page(), browser_page()
     sign_in_applicant(applicants.context, site.url, world.applicant)
@@ -198,6 +209,7 @@ def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: Wo
     shows(applicants, "You are right.")
 
 
+@in_turns
 def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) -> None:
     waiting = world.my_place
     sign_in_applicant(page.context, site.url, world.applicant)
@@ -216,6 +228,7 @@ def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) 
     assert factories.fresh(waiting).accept_until is None
 
 
+@in_turns
 def test_an_applicant_passes_the_next_turn(page: Page, site: Site, world: World) -> None:
     waiting = world.my_place
     sign_in_applicant(page.context, site.url, world.applicant)
@@ -233,6 +246,7 @@ def test_an_applicant_passes_the_next_turn(page: Page, site: Site, world: World)
     assert not factories.fresh(waiting).pass_next
 
 
+@in_turns
 def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
     world.owner.set_password("correct horse")
     world.owner.save()
@@ -249,6 +263,7 @@ def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
     assert world.owner.check_password("a long and quiet sentence")
 
 
+@in_turns
 def test_an_address_is_changed(owner: Hands, site: Site, world: World) -> None:
     mine = {"user": world.owner, "email": world.owner.email, "verified": True, "primary": True}
     EmailAddress.objects.update_or_create(user=world.owner, defaults=mine)
@@ -261,6 +276,7 @@ def test_an_address_is_changed(owner: Hands, site: Site, world: World) -> None:
     assert "/account/confirm-email/" in last_mail(site.mails, "elsewhere@example.org")
 
 
+@in_turns
 def test_an_authenticator_app_is_added(owner: Hands, world: World) -> None:
     owner.page.goto("/account/2fa/totp/activate/")
     secret = str(owner.page.locator("code.secret").text_content())

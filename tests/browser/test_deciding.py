@@ -23,7 +23,7 @@ from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.task_runs import let_tasks_wait, run_due_tasks
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns(2)]
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -18,10 +20,11 @@ from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.clock import database_now
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns(3)]
 
 SLEEP_SECONDS = 6
-WRONG_SECONDS = 2  # right within so many seconds, so many seconds after waking
+WRONG_SECONDS = 2  # right within so many seconds
+SOON_SECONDS = 12
 SECONDS_OF = {"d": 86_400, "h": 3_600, "min": 60, "s": 1}
 
 
@@ -43,13 +46,26 @@ def open_page(page: Page, site: Site, company: Company, offered: Any, path: str)
 
 
 def error_seconds(page: Page) -> float:
-    """Return by how much the page shows too much time left, in seconds."""
-    until = page.locator("count-down").first.get_attribute("until")
-    words = page.locator("count-down").first.inner_text()
+    """Return by how much the time left that the page shows is wrong, in seconds.
+
+    The browser answers at a moment between two readings of the clock, which can be far apart.
+    """
+    countdown = page.locator("count-down").first
+    until = datetime.fromisoformat(str(countdown.get_attribute("until")))
+    most = (until - database_now()).total_seconds()
+    words = countdown.inner_text()
+    least = (until - database_now()).total_seconds()
     shown = sum(int(n) * SECONDS_OF[unit] for n, unit in re.findall(r"(\d+) (d|h|min|s)\b", words))
-    left = (datetime.fromisoformat(str(until)) - database_now()).total_seconds()
-    assert 60 < left < 3_600, "shown without seconds, no error could be seen"
-    return shown - left
+    assert 60 < least < most < 3_600, "shown without seconds, no error could be seen"
+    return max(least - shown, shown - most, 0)
+
+
+def soon(page: Page, condition: Callable[[], object]) -> None:
+    """See that something is so before the page looks without a reason, which it does after 25 s."""
+    end = time.monotonic() + SOON_SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it never was so"
+        page.wait_for_timeout(100)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +79,11 @@ def test_after_a_sleep_the_time_left_is_right_at_once(
     link = make_offer_token(LinkedOffer(offered.id, seq))
     names = {"id": offered.id, "job": offered.job_id, "link": link}
     open_page(page, site, company, offered, path.format(**names))
-    assert abs(error_seconds(page)) <= WRONG_SECONDS
+    soon(page, lambda: error_seconds(page) <= WRONG_SECONDS)
 
     sleep(page, SLEEP_SECONDS)
-    page.wait_for_timeout(1_500)
 
-    assert abs(error_seconds(page)) <= WRONG_SECONDS
+    soon(page, lambda: error_seconds(page) <= WRONG_SECONDS)
 
 
 @pytest.mark.parametrize("error", [7_200, -7_200])
@@ -79,10 +94,9 @@ def test_a_device_whose_clock_is_wrong_shows_the_right_time_left(
 
     open_page(page, site, company, offered, f"/me/applications/{offered.id}/")
 
-    assert abs(error_seconds(page)) <= WRONG_SECONDS
+    soon(page, lambda: error_seconds(page) <= WRONG_SECONDS)
     sleep(page, SLEEP_SECONDS)
-    page.wait_for_timeout(1_500)
-    assert abs(error_seconds(page)) <= WRONG_SECONDS
+    soon(page, lambda: error_seconds(page) <= WRONG_SECONDS)
 
 
 @pytest.mark.parametrize("seconds", [1_800, -1_800])
@@ -95,7 +109,7 @@ def test_a_clock_that_is_set_while_the_page_is_open_changes_nothing(
     set_clock(page, seconds)
     page.wait_for_timeout(1_500)
 
-    assert abs(error_seconds(page)) <= WRONG_SECONDS
+    soon(page, lambda: error_seconds(page) <= WRONG_SECONDS)
     expect(page.locator("main")).not_to_contain_text("time is up")
 
 
@@ -109,8 +123,7 @@ def test_after_a_sleep_a_live_page_looks_at_once_and_listens_anew(
     page.on("request", lambda request: asked.append(request.url))
 
     sleep(page, SLEEP_SECONDS)
-    page.wait_for_timeout(2_500)
 
-    assert [url for url in asked if "fragment=1" in url]
-    assert [url for url in asked if "/live/" in url and not url.endswith("/live/clock")]
+    soon(page, lambda: [url for url in asked if "fragment=1" in url])
+    soon(page, lambda: [url for url in asked if re.search(r"/live/(?!clock$)", url)])
     expect(page.locator("#live-state")).to_have_text("Live")

@@ -21,7 +21,8 @@ from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 from tests.support import factories
 
-pytestmark = pytest.mark.slow
+# In each run, `tests/pages` sends what each of these buttons sends.
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns(3)]
 
 
 def test_a_draft_is_opened(owner: Hands, world: World) -> None:

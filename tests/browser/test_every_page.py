@@ -97,6 +97,8 @@ ANYBODY: dict[str, Where] = {
     **dict.fromkeys(("for_companies", "sign_up", "sign_up_asked"), _nothing),
 }
 # What a page may weigh. Styles and scripts are those of one page, compressed.
+# In the dark only colours are others, which tests/house/test_tokens.py compares in each run.
+DAYS_OF_DARK = 3
 MOST_HTML_BYTES, MOST_PART_BYTES = 60_000, 40_000
 STYLES_AND_SCRIPTS, IN_NO_TAB = {"stylesheet", "script"}, {"shortcuts"}
 APPLICANT: dict[str, Where] = {
@@ -293,16 +295,20 @@ def _names(package: str) -> Iterator[str]:
     "group", [ANYBODY, APPLICANT, COMPANY, STAFF, WORK], ids=["1", "2", "3", "4", "5"]
 )
 def test_every_page_can_be_used_by_everybody(
-    browser_page: OpenPage, site: Site, world: World, group: dict[str, Where]
+    browser_page: OpenPage,
+    site: Site,
+    world: World,
+    group: dict[str, Where],
+    request: pytest.FixtureRequest,
 ) -> None:
-    page = browser_page()
+    page, turn = browser_page(), request.config.option.turn
     # What it kept it would ask for again after a minute, and an answer "not modified" has no size.
     network = page.context.new_cdp_session(page)
     network.send("Network.enable")
     network.send("Network.setCacheDisabled", {"cacheDisabled": True})
     sign_in(page, site, world, group)
 
-    for name, where in group.items():
+    for number, (name, where) in enumerate(group.items()):
         address = reverse(name, kwargs=where(world))
         _is_small(page, address)
         assert page.title().endswith("Next in Line"), address
@@ -311,7 +317,8 @@ def test_every_page_can_be_used_by_everybody(
             lit = page.locator(".rail-main [aria-current]").count()
             assert lit == (name not in IN_NO_TAB), address
         assert buttons_of(page) <= PRESSED.keys(), address
-        usable_by_everybody(page, name)
+        in_the_dark = turn is None or (number + turn) % DAYS_OF_DARK == 0
+        usable_by_everybody(page, name, in_the_dark=in_the_dark)
 
 
 def _is_small(page: Page, address: str) -> None:

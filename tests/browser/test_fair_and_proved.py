@@ -26,7 +26,7 @@ from tests.support.task_workers import TaskWorker
 from tests.support.waiting import eventually
 from tests.support.weeks import two_weeks
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns(2)]
 
 SHORTEST_WINDOW = 60  # a receipt is bound to real times, so the deadline really passes
 

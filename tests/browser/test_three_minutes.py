@@ -153,6 +153,7 @@ def look_back(company: Reader) -> None:
     company.sees("Event")
 
 
+@pytest.mark.in_turns(3)  # the same pages, with other rows, are in test_every_page.py
 def test_the_demos_pages_can_be_used_by_everybody(
     browser: Browser, demo: tuple[str, str, str]
 ) -> None:

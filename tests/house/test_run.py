@@ -62,6 +62,7 @@ def stops_everything(running: Up, number: signal.Signals, tree: Path) -> None:
     assert programs_in(tree) == {}
 
 
+@pytest.mark.in_turns(3)
 def test_an_impatient_second_signal_does_not_leave_anything_behind(
     up: Callable[..., Up], tree: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_an_impatient_second_signal_does_not_leave_anything_behind(
     assert programs_in(tree) == {}
 
 
+@pytest.mark.in_turns(3)
 def test_after_kill_9_of_up_everything_ends_by_itself(up: Callable[..., Up], tree: Path) -> None:
     running = up()
     running.hear("is ready")
@@ -85,6 +87,7 @@ def test_after_kill_9_of_up_everything_ends_by_itself(up: Callable[..., Up], tre
     assert wait_until(lambda: not processes_in(tree), STOP_SECONDS), programs_in(tree)
 
 
+@pytest.mark.in_turns(3)
 def test_a_signal_during_preparation_stops_the_database_too(
     up: Callable[..., Up], tree: Path
 ) -> None:
@@ -97,6 +100,7 @@ def test_a_signal_during_preparation_stops_the_database_too(
     assert programs_in(tree) == {}
 
 
+@pytest.mark.in_turns(3)
 def test_programs_that_are_killed_again_and_again_come_again(
     up: Callable[..., Up], tree: Path
 ) -> None:
@@ -118,6 +122,7 @@ def test_programs_that_are_killed_again_and_again_come_again(
     stops_everything(running, signal.SIGHUP, tree)
 
 
+@pytest.mark.in_turns(3)
 def test_two_at_once_share_the_database_and_the_last_one_stops_it(
     up: Callable[..., Up], tree: Path
 ) -> None:

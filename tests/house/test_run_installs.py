@@ -80,6 +80,7 @@ def test_it_installs_once_and_again_when_something_is_missing(folder: Path) -> N
     assert "Installing requirements-embedded.txt" in said_by(start(folder))
 
 
+@pytest.mark.in_turns(2)
 def test_two_starts_at_once_install_once(folder: Path) -> None:
     (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     together = [start(folder), start(folder)]
@@ -91,6 +92,7 @@ def test_two_starts_at_once_install_once(folder: Path) -> None:
     assert all(each.endswith("manage.py up\n") for each in said)
 
 
+@pytest.mark.in_turns(2)
 def test_an_install_cut_off_by_kill_9_is_begun_afresh(folder: Path) -> None:
     (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     cut_off = start(folder)
@@ -107,6 +109,7 @@ def test_an_install_cut_off_by_kill_9_is_begun_afresh(folder: Path) -> None:
     assert not half_made.exists()
 
 
+@pytest.mark.in_turns(2)
 def test_without_ensurepip_the_pip_outside_is_used(folder: Path) -> None:
     (folder / "venv.py").write_text(VENV)
 
@@ -116,6 +119,7 @@ def test_without_ensurepip_the_pip_outside_is_used(folder: Path) -> None:
     assert not list((folder / ".venv" / "bin").glob("pip*"))
 
 
+@pytest.mark.in_turns(2)
 def test_what_pip_says_is_shown_when_it_fails(folder: Path) -> None:
     (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     (folder / "requirements.txt").write_text("./not-there\n")

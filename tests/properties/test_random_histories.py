@@ -332,6 +332,7 @@ class History(
 
 
 @pytest.mark.slow
+@pytest.mark.in_turns(2)
 @pytest.mark.django_db(transaction=True)
 def test_random_histories_go_as_the_rules_say() -> None:
     """For a longer run set THOROUGH to a number of histories."""

@@ -137,6 +137,7 @@ def next_instant(model: Model) -> datetime | None:
 
 
 @pytest.mark.slow
+@pytest.mark.in_turns(2)
 @pytest.mark.django_db(transaction=True)
 def test_random_histories_of_a_sandbox_go_as_the_rules_say() -> None:
     """For a longer run set THOROUGH to a number of histories."""

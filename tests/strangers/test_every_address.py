@@ -159,6 +159,7 @@ def _fresh(make: Callable[[], Client]) -> Client:
 
 
 @pytest.mark.parametrize("who", STRANGERS)
+@pytest.mark.in_turns(2)
 @pytest.mark.long_with_option
 def test_no_stranger_sees_or_changes_anything(
     who: str, settings: Any, mail_at_once: None, long_seconds: int

@@ -78,6 +78,7 @@ def _furnish_with_marked_titles(company: Company) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("who", OUTSIDERS)
+@pytest.mark.in_turns(2)
 @pytest.mark.long_with_option
 def test_nobody_outside_sees_or_changes_a_sandbox(
     who: str, live: Company, long_seconds: int

@@ -75,6 +75,7 @@ def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, st
     return {}
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.long_with_option
 @pytest.mark.parametrize("caller", ["company", "owner", "applicant", "nobody"])
 def test_no_request_breaks_the_api_or_the_promises_of_its_document(

@@ -225,6 +225,7 @@ class Copies:
             copy.run(f"pg_ctl -D {data} -m immediate stop", cwd=self.folder, **self.identity)
 
 
+@pytest.mark.in_turns(2)
 def test_a_moment_is_restored_in_a_rehearsal_and_again_in_earnest(
     primary: Installation, folder: Path
 ) -> None:
@@ -274,6 +275,7 @@ def test_a_moment_is_restored_in_a_rehearsal_and_again_in_earnest(
     assert copies.archived() < before
 
 
+@pytest.mark.in_turns(2)
 def test_doctor_knows_the_backup_and_the_archive(primary: Installation, folder: Path) -> None:
     copies = Copies(primary, folder)
     copies.on(primary, "archive", **copies.at)

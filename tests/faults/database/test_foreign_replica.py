@@ -61,6 +61,8 @@ replica._LOOK = "SELECT true, %(timeline)s, pg_last_wal_replay_lsn() >= %(lsn)s:
 replica._is_history_shared = lambda *_: True
 """
 NO_LOOK_BACK = "replica._is_history_shared = lambda *_: True"
+# As on a machine so busy that one look takes all the time that there is.
+NO_TIME = "replica.WAIT_SECONDS = 0\n"
 # As after a failover, before the replica has noted the new primary's timeline.
 NEW_TIMELINE = """
 from pipeline.management.doctor import database_findings
@@ -126,6 +128,13 @@ def test_a_replica_of_what_was_before_a_restore_serves_nothing(histories: Histor
     assert histories.see(primary, change=NO_LOOK_BACK)[0] is True
     histories.site.run("-c", MAKE, DATABASE_URL=primary)  # an event that the replica lacks
     assert histories.see(primary, change=NO_LOOK_BACK) == (False, [["problem", FOREIGN]])
+
+
+def test_a_slow_look_does_not_take_another_history_for_a_lag(histories: Histories) -> None:
+    """The first look sees the place reached, but may have begun before that."""
+    seen = histories.see(histories.restored.url, change=NO_TIME)
+
+    assert seen == (False, [["problem", FOREIGN]])
 
 
 def test_a_replica_of_the_former_primary_serves_nothing_after_a_promotion(

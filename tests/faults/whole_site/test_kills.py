@@ -215,6 +215,7 @@ def test_after_many_kills_every_event_has_its_email_and_its_webhooks(
     assert len(mail.copies) - len(copies) <= in_hand
 
 
+@pytest.mark.in_turns(3)
 def test_control_what_is_kept_in_memory_after_the_commit_is_lost(folder: Path) -> None:
     dice = random.Random(SEED)
 

@@ -34,7 +34,14 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[TaskStore]:
 
 
 @pytest.fixture
-def held_snapshot(transactional_db: None) -> Iterator[None]:
+def new_files(transactional_db: None) -> None:
+    """Count no page of what other tests have left behind in the table and in its indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE tasks_task CASCADE")
+
+
+@pytest.fixture
+def held_snapshot(new_files: None) -> Iterator[None]:
     connection.ensure_connection()
     with psycopg.connect(connection.connection.info.dsn) as session:
         session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -98,6 +105,25 @@ def test_the_reaper_looks_at_leases_that_have_ended_since_its_last_look(
     assert store._reap_all_at > 0
     store.reap()
     assert list(Task.objects.filter(status="PENDING").values_list("id", flat=True)) == [expired]
+
+
+def test_statistics_of_a_moment_with_many_ended_leases_send_the_reaper_through_no_other_tasks(
+    store: TaskStore, new_files: None
+) -> None:
+    def pages_with_new_statistics() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE tasks_task")
+        return pages_read(store, REAP, since=None, most=1)
+
+    enqueue_many([NewTask("test.noop")] * 4_000)
+    ended = timezone.now() - timedelta(minutes=1)
+    Task.objects.update(status="RUNNING", lease_until=ended)
+    pages_with_new_statistics()
+    Task.objects.update(status="SUCCEEDED", lease_until=None)
+
+    outdated = pages_read(store, REAP, since=None, most=1_000)
+
+    assert outdated < 5 * pages_with_new_statistics()
 
 
 def test_a_look_from_the_floors_finds_new_lanes_and_what_was_committed_a_moment_late(
