@@ -187,7 +187,7 @@ def _add(company_id: UUID, user: User, roles: Roles) -> None:
         "member.added",
         extra={"company": str(company_id), "member": str(user.id), "role": str(roles.role or "")},
     )
-    about = {"role": team.role_label(roles.role)}
+    about = {"role": roles.role or ""}
     team.note_member(activity.MEMBER_ADDED, member, by=user.id, about=about)
     _put_on_jobs(member, roles)
 

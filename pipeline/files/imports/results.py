@@ -213,11 +213,6 @@ def first_waiting_row(run: ImportRun) -> ImportRow | None:
     return next((row for row in rows if not row.refusal), None)
 
 
-def _or(names: str, name: str) -> str:
-    # Translators: the names of columns of a file, like "“First name” or “Last name”".
-    return _("%(names)s or %(name)s") % {"names": names, "name": name}
-
-
 def describe_refusal(reason: str, email: str, columns: Mapping[str, Any], detail: str = "") -> str:
     """Return the text of a refusal: the cell, what it holds, and the cure.
 
