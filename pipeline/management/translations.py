@@ -160,7 +160,7 @@ def update(language: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a language is. `words`: those of the English strings that are still to translate."""
+    """State of a language. `words`: those of the English strings that are still to translate."""
 
     translated: int
     missing: tuple[str, ...]

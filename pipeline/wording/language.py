@@ -75,7 +75,7 @@ def locale_of(language: str) -> Locale:
 
 
 def number(value: float | Decimal, digits: int | None = None) -> str:
-    """Return a number with separators: 1,234. `digits`: so many after the point, in any case."""
+    """Return a number with separators: 1,234. `digits`: how many after the point, in any case."""
     language = code()
     if language == ENGLISH:
         return f"{value:,}" if digits is None else f"{value:,.{digits}f}"
