@@ -9,20 +9,25 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants import mail
 from applicants.models import Applicant
+from pipeline.consents import pool
 from pipeline.correspondence.reply_addresses import make_reply_address
 from pipeline.mail import dev_mailbox
-from pipeline.mail.links import messages_url
+from pipeline.mail.links import leave_pool_url, messages_url, opening_url
 from pipeline.models import ApplicationMessage, Attachment, EmailState
-from pipeline.notifications.applicants import MEANINGS, UNREACHABLE
+from pipeline.notifications.applicants import MEANINGS, OVER, UNREACHABLE
 from pipeline.notifications.messages import Message, Paragraph
-from pipeline.notifications.rendering import render_email
+from pipeline.notifications.rendering import render_email, render_unsubscribe_header
 from pipeline.texts.fields import greeted_name
 from pipeline.wording.english import isolated, strip_isolates
+
+# The source of applications that come by a message to the talent pool.
+POOL_SOURCE = "talent-pool"
 
 
 def send(message_id: UUID) -> str:
@@ -32,7 +37,7 @@ def send(message_id: UUID) -> str:
     take it now.
     """
     rows = ApplicationMessage.objects.select_related(
-        "author", "application__applicant", "job__posting", "job__company"
+        "author", "application__applicant", "job__posting", "job__company", "about_job__posting"
     )
     row = rows.filter(id=message_id).first()
     if row is None or row.application.applicant.is_erased:
@@ -40,6 +45,8 @@ def send(message_id: UUID) -> str:
     if row.email_state != EmailState.QUEUED:
         return row.email_state
     person = row.application.applicant
+    if row.about_job_id and not _is_in_pool(row):  # they have left since
+        return _note(row.id, EmailState.FAILED, email_problem=OVER)
     try:
         provider_id = mail.deliver(build(row, to=person.email))
     except mail.Refused as refused:
@@ -48,6 +55,11 @@ def send(message_id: UUID) -> str:
         if settings.DEV_MAIL and Applicant.objects.get(id=person.id).is_erased:
             dev_mailbox.forget(person.email)
     return _note(row.id, EmailState.SENT, email_message_id=provider_id[:255])
+
+
+def _is_in_pool(row: ApplicationMessage) -> bool:
+    with transaction.atomic():
+        return pool.hold(row.application, row.job.company)
 
 
 def give_up(message_id: UUID) -> None:
@@ -72,12 +84,15 @@ def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
         email.reply_to = [answers_to]
     thread = mail.build_message_id(row.application_id)  # of no email: what holds it together
     email.extra_headers |= {"References": thread, "In-Reply-To": thread}
+    if row.about_job_id:
+        render_unsubscribe_header(email, leave_pool_url(row.application_id))
     return email
 
 
 def compose(row: ApplicationMessage) -> Message:
     """Compose the email that brings a message. Its files are on the page."""
-    title, company = isolated(row.job.posting.title), isolated(row.job.company.name)
+    about = row.about_job or row.job
+    title, company = isolated(about.posting.title), isolated(row.job.company.name)
     said = {"writer": _name_writer(row), "job": title, "company": company}
     page = messages_url(row.application_id)
     how = (
@@ -96,12 +111,28 @@ def compose(row: ApplicationMessage) -> Message:
         (
             Paragraph(_("%(writer)s wrote to you about “%(job)s”:") % said),
             Paragraph(row.text, is_written=True),
+            *([_job_paragraph(about.id)] if row.about_job_id else ()),
             *([Paragraph(number % {"number": files})] if files else ()),
             Paragraph(how, page, _("Open the messages")),
+            *([_stop_paragraph(row, company)] if row.about_job_id else ()),
         ),
         name=greeted_name(row.application.name),
         about=_("“%(job)s” at %(company)s") % said,
     )
+
+
+def _job_paragraph(job_id: UUID) -> Paragraph:
+    link = opening_url(job_id, source=POOL_SOURCE)
+    return Paragraph(_("Read about the job, and apply if you like:"), link, _("See the job"))
+
+
+def _stop_paragraph(row: ApplicationMessage, company: str) -> Paragraph:
+    why = _(
+        "You get this email because you agreed that %(company)s may write to you about other jobs."
+        " You can stop that at once:"
+    )
+    stop = _("Stop emails about other jobs")
+    return Paragraph(why % {"company": company}, leave_pool_url(row.application_id), stop)
 
 
 def _name_writer(row: ApplicationMessage) -> str:

@@ -233,7 +233,13 @@ JOBS = Place(
 )
 MAIN = (
     JOBS,
-    Place(name="people", label=_("People"), icon="users", within="person", key="p"),
+    Place(
+        name="people",
+        label=_("People"),
+        icon="users",
+        within="person talent_pool write_to_pool",
+        key="p",
+    ),
     Place(
         name="company_reports",
         label=_("Reports"),
@@ -256,6 +262,7 @@ OTHERS = (
     Place(name="new_job", label=_("Create a job"), action=Action.CREATE_JOB),
     Place(name="contests", label=_("Look again"), action=Action.READ_JOBS),
     Place(name="idle_seats", label=_("Idle seats")),
+    Place(name="talent_pool", label=_("Talent pool")),
     Place(name="company_sources", label=_("Where people came from")),
     Place(
         name="account",

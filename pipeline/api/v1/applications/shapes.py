@@ -35,7 +35,7 @@ from pipeline.api.v1.fields import (
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
 from pipeline.attachments.uploads import holder_of
 from pipeline.consents.agreements import agree
-from pipeline.consents.versions import MOST_CONSENTS
+from pipeline.consents.versions import MOST_SHOWN
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     CHOSEN_REASONS,
@@ -88,7 +88,7 @@ def declare_source() -> Line:
 
 def declare_consents() -> serializers.ListField:
     """Return the field for the versions of a notice and consents that a person agrees to."""
-    return serializers.ListField(child=Id(), max_length=1 + MOST_CONSENTS, required=False)
+    return serializers.ListField(child=Id(), max_length=MOST_SHOWN, required=False)
 
 
 def declare_group_code() -> Line:

@@ -83,7 +83,7 @@ def consent_out(row: ConsentVersion) -> ConsentOut:
         "id": row.id,
         "kind": row.kind,
         "version": row.number,
-        "text": row.text,
+        "text": row.shown_text,
         "required": row.is_required,
         "published_at": row.published_at,
     }
