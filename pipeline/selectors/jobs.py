@@ -241,6 +241,14 @@ def read_company_jobs(
     return _read_page(jobs, after, limit)
 
 
+def read_titles(job_ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return the titles of some jobs, in one query; none if there are none."""
+    if not job_ids:
+        return {}
+    rows = JobPosting.objects.filter(job_id__in=job_ids)
+    return dict(rows.values_list("job_id", "title"))
+
+
 def _folded(text: Expression) -> Func:
     """Return a text as searches compare it: without case, accents, apostrophes and joiners."""
     return Func(text, function="pipeline_folded", output_field=TextField())

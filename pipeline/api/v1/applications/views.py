@@ -394,7 +394,7 @@ def _submitted_applicant(caller: CompanyCaller, given: dict[str, Any]) -> Applic
     applicant_id = parse_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound
-    return read_known_person(caller.company_id, applicant_id)
+    return read_known_person(caller.company_id, applicant_id, among=caller.only_jobs)
 
 
 # Endpoints for people's wishes about their turn.
