@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from jobs import activity
 from jobs.errors import BadRetention
 from jobs.models import KEEP_DAYS, Company, Job, Retention
 
@@ -40,5 +41,6 @@ def set_company_period(*, company_id: UUID, keep_days: int | None, by: UUID | No
     if keep_days is not None and not KEEP_DAYS[0] <= keep_days <= KEEP_DAYS[1]:
         raise BadRetention(f"Enter a number of days from {KEEP_DAYS[0]} to {KEEP_DAYS[1]:,}.")
     Company.objects.filter(id=company_id).update(keep_days=keep_days)
+    activity.note(activity.KEEP_DAYS_CHANGED, company_id=company_id, by=by)
     told = {"company": str(company_id), "by": str(by), "keep_days": keep_days}
     security.info("retention.changed", extra=told)
