@@ -36,6 +36,7 @@ class JobFacts(NamedTuple):
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
     shown_consents: list[UUID] | None = None  # of the company
+    equality_questions: list[str] | None = None  # of the company
 
     @property
     def review_clock(self) -> ReviewClock | None:
@@ -51,7 +52,8 @@ JOB_FACTS = PreparedStatement(
     f"""
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test,
        job.form_version, posting.review_target_seconds, {REVIEW_HOURS},
-       (SELECT shown_consents FROM jobs_company WHERE id = job.company_id)
+       (SELECT shown_consents FROM jobs_company WHERE id = job.company_id),
+       (SELECT equality_questions FROM jobs_company WHERE id = job.company_id)
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  a constant
