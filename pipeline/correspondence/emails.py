@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from email.utils import formataddr, parseaddr
 from typing import Any
@@ -167,12 +168,14 @@ def note_tracked(sender: object, event: Any, **_: Any) -> None:
         taken.filter(email_state=EmailState.SENT).update(email_state=state, email_problem=problem)
 
 
-def note_bounce(email_id: str) -> bool:
-    """Record that the email with this Message-ID came back; return whether it brought a message."""
+def note_bounce(email_id: str, of_threads: Collection[UUID | None]) -> bool:
+    """Record that the email with this Message-ID came back; return whether it brought a message.
+
+    `of_threads`: the applications among whose messages it can be.
+    """
     with suppress(ValueError):
-        brought = ApplicationMessage.objects.filter(
-            id=UUID(hex=email_id.strip("<> ").split("@")[0])
-        )
+        message_id = UUID(hex=email_id.strip("<> ").split("@")[0])
+        brought = ApplicationMessage.objects.filter(id=message_id, application_id__in=of_threads)
         state, problem = MEANINGS["bounced"]
         came_back = brought.filter(email_state__in=[EmailState.SENT, EmailState.QUEUED])
         return bool(came_back.update(email_state=state, email_problem=problem))
