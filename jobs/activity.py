@@ -74,7 +74,18 @@ SECOND_STEP = declare(
     "second_step.changed", Group.TEAM, _("Changed two-step verification to %(required)s")
 )
 KEY_MADE = declare("key.created", Group.KEYS, _("Created the API key “%(name)s”: %(scopes)s"))
+KEY_OF_JOBS_MADE = declare(
+    "key_of_jobs.created",
+    Group.KEYS,
+    _("Created the API key “%(name)s”: %(scopes)s. Number of jobs: %(jobs)s"),
+)
 KEY_REVOKED = declare("key.revoked", Group.KEYS, _("Revoked the API key “%(name)s”"))
+CONTROLLER_NAMED = declare(
+    "controller.named", Group.RULES, _("Changed who is responsible for people’s data")
+)
+KEEP_DAYS_CHANGED = declare(
+    "keep_days.changed", Group.RULES, _("Changed how long the company keeps personal data")
+)
 UNDO_TIME = declare("undo_time.changed", Group.RULES, _("Changed the time to undo decisions"))
 
 

@@ -78,6 +78,7 @@ def name_controller(*, company_id: UUID, legal_name: str, contact: str, by: UUID
     """Name who is responsible for people's data, and how to reach them; empty: as the company."""
     values = {"legal_name": legal_name, "privacy_contact": contact}
     Company.objects.filter(id=company_id).update(**values)
+    activity.note(activity.CONTROLLER_NAMED, company_id=company_id, by=by)
     security.info("controller.named", extra={"company": str(company_id), "by": str(by)})
 
 

@@ -28,6 +28,10 @@ class BadLifetime(ValueError):
     """The lifetime of the key is too short or too long."""
 
 
+class JobsNotOfCompany(ValueError):
+    """A key cannot be limited to these jobs: they are too many, or not all of its company."""
+
+
 class BadRetention(ValueError):
     """The retention period of personal data is too short or too long."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import NamedTuple
@@ -23,8 +23,9 @@ from jobs.errors import (
     ApiKeyNotFound,
     BadLifetime,
     CompanyNotFound,
+    JobsNotOfCompany,
 )
-from jobs.models import ApiKey, Company, Scope
+from jobs.models import MOST_JOBS_OF_KEY, ApiKey, Company, Job, Scope
 from tasks.sql.prepared import PreparedStatement
 
 security = logging.getLogger("security")
@@ -71,14 +72,15 @@ def create(
     scopes: Iterable[Scope],
     key_id: UUID | None = None,
     expires_in_days: int | None = None,
+    job_ids: Collection[UUID] = (),
     by: UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key; return its row and the key itself, which cannot be shown again.
 
     `by` is the owner's account. A `key_id` given by the caller stops a retry from creating a second
-    key. Without
-    `expires_in_days` the key is valid until it is revoked. Raises CompanyNotFound, BadName,
-    BadLifetime, and IntegrityError if the id exists.
+    key. Without `expires_in_days` the key is valid until it is revoked. `job_ids`: the jobs that
+    exist for it; all, if there are none. Raises CompanyNotFound, BadName, BadLifetime,
+    JobsNotOfCompany, and IntegrityError if the id exists.
     """
     if expires_in_days is not None and not 1 <= expires_in_days <= MOST_KEY_DAYS:
         why = _("A key can be valid for 1 to %(most)s days.")
@@ -86,6 +88,10 @@ def create(
     company = Company.objects.filter(id=company_id).first()
     if company is None:
         raise CompanyNotFound
+    limited_to = sorted(set(job_ids))
+    theirs = Job.objects.filter(company_id=company_id, id__in=limited_to[: MOST_JOBS_OF_KEY + 1])
+    if len(limited_to) > MOST_JOBS_OF_KEY or theirs.count() < len(limited_to):
+        raise JobsNotOfCompany(f"Name at most {MOST_JOBS_OF_KEY} jobs, all of your company.")
     key = generate(is_test=company.is_test)
     with transaction.atomic():
         row = ApiKey.objects.create(
@@ -99,9 +105,12 @@ def create(
             if expires_in_days is None
             else timezone.now() + timedelta(days=expires_in_days),
             made_by_id=by,
+            job_ids=limited_to or None,
         )
-        words = {"name": row.name, "scopes": ", ".join(row.scopes)}
-        activity.note(activity.KEY_MADE, company_id=company_id, by=by, about=words)
+        words: dict[str, object] = {"name": row.name, "scopes": ", ".join(row.scopes)}
+        kind = activity.KEY_OF_JOBS_MADE if limited_to else activity.KEY_MADE
+        words |= {"jobs": len(limited_to)} if limited_to else {}
+        activity.note(kind, company_id=company_id, by=by, about=words)
     facts = {"company": str(company_id), "key": str(row.id), "scopes": ",".join(row.scopes)}
     security.info("key.created", extra=facts)
     return row, key
@@ -114,11 +123,12 @@ class KnownKey(NamedTuple):
     company_id: UUID
     scopes: list[str]
     last_used_at: datetime | None
+    job_ids: list[UUID] | None
 
 
 FIND_KEY = PreparedStatement(
     """
-SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
+SELECT id, company_id, scopes, last_used_at, job_ids FROM jobs_apikey
 WHERE digest = %(digest)s AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > statement_timestamp())
 """,

@@ -24,6 +24,7 @@ MAX_POSITIONS = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
 CONTACT_LENGTH = 300
+MOST_JOBS_OF_KEY = 50
 KEEP_DAYS = (30, 3_650)  # the fewest and the most days to keep data of ended applications
 ZONE_LENGTH = 64
 RESERVED_SENTENCE_LENGTH, RESERVED_CODE_LENGTH = 300, 60
@@ -253,6 +254,16 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True)
     # The owner who made it; null: the operator, or an account that is gone.
     made_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
+    # The jobs of the company that exist for it; null: all.
+    job_ids = ArrayField(models.UUIDField(), null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(job_ids__isnull=True) | Q(job_ids__len__range=(1, MOST_JOBS_OF_KEY)),
+                name="api_key_limited_to_some_jobs",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"

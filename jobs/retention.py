@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from jobs import activity
 from jobs.errors import BadRetention
 from jobs.models import KEEP_DAYS, Company, Job, Retention
 
@@ -43,5 +44,6 @@ def set_company_period(*, company_id: UUID, keep_days: int | None, by: UUID | No
         why = _("Enter a number of days from %(least)s to %(most)s.")
         raise BadRetention(why % {"least": KEEP_DAYS[0], "most": f"{KEEP_DAYS[1]:,}"})
     Company.objects.filter(id=company_id).update(keep_days=keep_days)
+    activity.note(activity.KEEP_DAYS_CHANGED, company_id=company_id, by=by)
     told = {"company": str(company_id), "by": str(by), "keep_days": keep_days}
     security.info("retention.changed", extra=told)

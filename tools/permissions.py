@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 import django
 
 from tools import ROOT
+
+if TYPE_CHECKING:
+    from pipeline.domain.permissions import Rule
 
 PAGE = ROOT / "docs" / "permissions.md"
 TABLE = re.compile(r"(?<=<!-- table of permissions -->\n).*?(?=<!-- end of the table -->)", re.S)
 YES, NO = "yes", ""
 HEAD = (
     *("permission", "viewer", "recruiter", "owner", "interviewer of the job"),
-    *("hiring manager of the job", "key with scope", "applicant", "company's site", "anyone"),
+    *("hiring manager of the job", "key with scope", "key limited to jobs", "applicant"),
+    *("company's site", "anyone"),
 )
 
 
@@ -29,10 +34,17 @@ def rows() -> list[tuple[str, ...]]:
             *(YES if rule.allows_member(role) else NO for role in Role),
             *(YES if rule.allows_member(None, role) else NO for role in JobRole),
             rule.scope.value if rule.scope else NO,
+            _describe_limited_key(rule),
             *(YES if each else NO for each in (rule.applicant, rule.portal, rule.public)),
         )
         for action, rule in RULES.items()
     ]
+
+
+def _describe_limited_key(rule: Rule) -> str:
+    if rule.scope is None or not (rule.public or rule.limited_key is not False):
+        return NO
+    return "yes" if rule.public else "shown its jobs" if rule.limited_key else "on its jobs"
 
 
 def drawn(page: str) -> str:

@@ -70,7 +70,9 @@ Subject = JobFacts | ApplicationFacts | None
 class CompanyCaller:
     """A caller acting for a company: one of its keys, or a signed-in member.
 
-    `job_role` is a member's role on the job that the request is about, if there is one.
+    `job_role` is a member's role on the job that the request is about, if there is one. Only the
+    jobs in `only_jobs` exist for a key that is limited to them; `is_on_job`: the request is about
+    one of these.
     """
 
     company_id: UUID
@@ -81,9 +83,13 @@ class CompanyCaller:
     job_role: JobRole | None = None
     is_test: bool = False  # of a sandbox
     subject: Subject = field(default=None, compare=False)  # if read together with the credential
+    only_jobs: frozenset[UUID] | None = None  # None: all
+    is_on_job: bool = False
 
     def is_allowed_by(self, rule: Rule) -> bool:
         """Return whether a rule lets this member or key act."""
+        if self.only_jobs is not None:
+            return rule.allows_limited_key(self.scopes, is_on_job=self.is_on_job)
         if self.is_key:
             return rule.allows_key(self.scopes)
         return rule.allows_member(self.role, self.job_role)
@@ -95,25 +101,40 @@ class CompanyCaller:
 
     @property
     def has_only_jobs(self) -> bool:
-        """Return whether this is a member for whom only single jobs of the company exist."""
-        return not self.is_key and self.role is None
+        """Return whether this is a member or key for whom only single jobs of the company exist."""
+        return self.only_jobs is not None or (not self.is_key and self.role is None)
+
+    def has_job(self, job_id: UUID) -> bool:
+        """Return whether what is not public of a job of the company can exist for the caller."""
+        if self.only_jobs is not None:
+            return job_id in self.only_jobs
+        return not self.has_only_jobs or job_id in self.jobs
 
     def is_unaware_of(self, rule: Rule) -> bool:
-        """Return whether what a rule is about does not exist for a member with single jobs."""
+        """Return whether what a rule is about does not exist for who has only single jobs."""
         is_of_company = rule.role is not None
+        if self.only_jobs is not None:
+            return is_of_company and rule.is_read and not self.is_on_job
         return self.has_only_jobs and is_of_company and (rule.is_read or self.job_role is None)
 
     def jobs_allowing(self, action: Action) -> list[UUID] | None:
         """Return the jobs on which the caller may take an action; None: on all of the company's."""
+        if self.only_jobs is not None:
+            may = RULES[action].allows_limited_key(self.scopes, is_on_job=True)
+            return list(self.only_jobs) if may else []
         return None if self.is_key else jobs_allowing(action, self.role, self.jobs)
 
     def on(self, job_id: UUID) -> CompanyCaller:
-        """Return the caller with the role that they have on a job."""
+        """Return the caller with what they may do on a job."""
+        if self.only_jobs is not None:
+            return replace(self, is_on_job=job_id in self.only_jobs)
         return replace(self, job_role=self.jobs.get(job_id)) if self.jobs else self
 
     def sees(self, job_id: UUID, status: str) -> bool:
         """Return whether an application in this status exists for the caller."""
-        return self.is_key or sees_application(self.role, self.jobs.get(job_id), status)
+        if self.is_key:
+            return self.has_job(job_id)
+        return sees_application(self.role, self.jobs.get(job_id), status)
 
     @property
     def actor(self) -> Actor:
@@ -309,6 +330,7 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
                 frozenset(key.scopes),
                 is_test=keys.is_sandbox(secret),
                 subject=subject,
+                only_jobs=None if key.job_ids is None else frozenset(key.job_ids),
             )
     if secret.startswith(tokens.PREFIX):
         digest = tokens.digest(secret)
@@ -361,7 +383,7 @@ def _csrf_answer(_: HttpRequest) -> HttpResponse:
 
 # Access to the API: the one place where a caller is allowed or refused. Without a credential: 401.
 # With a credential that the table of permissions does not allow: 403. Anything that belongs to
-# someone else, or that a member with single jobs cannot see: 404, as if it did not exist.
+# someone else, or that a member or key with single jobs cannot see: 404, as if it did not exist.
 
 
 ONLY_PORTAL = (
@@ -373,7 +395,7 @@ ONLY_PORTAL = (
 def authorize(caller: Caller, action: Action) -> None:
     """Check that a caller may take an action. Raises NotAuthenticated, PermissionDenied.
 
-    Raises NotFound for a member with single jobs, unless they see the job that it is about.
+    Raises NotFound for a member or key with single jobs that do not include what it is about.
     """
     rule = RULES[action]
     if caller.is_allowed_by(rule):
@@ -443,8 +465,7 @@ def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller
         raise NotAuthenticated
     facts = visible_job(caller, job_id)
     if isinstance(caller, CompanyCaller):
-        is_unseen = caller.has_only_jobs and job_id not in caller.jobs
-        if caller.company_id != facts.company_id or is_unseen:
+        if caller.company_id != facts.company_id or not caller.has_job(job_id):
             raise JobNotFound
         caller = caller.on(job_id)
     return authorize_company(caller, action), facts
@@ -479,7 +500,7 @@ def visible_application(
 
 
 def on_job(caller: Caller, job_id: UUID) -> Caller:
-    """Return the caller with the role that a member has on a job."""
+    """Return the caller with what a member, or a key that is limited to jobs, may do on a job."""
     return caller.on(job_id) if isinstance(caller, CompanyCaller) else caller
 
 
@@ -545,8 +566,14 @@ def _missing_access_permission(
     if isinstance(caller, PersonCaller):
         return _("Only a company can do this.")
     if caller.is_key and rule.scope is not None:
+        if caller.only_jobs is not None and rule.allows_key(caller.scopes):
+            return _("This needs a key for the whole company; this one is for some jobs only.")
         needed = _("This needs a key with the scope '%(scope)s'.")
         return needed % {"scope": rule.scope.value}
+    return _missing_role(rule, caller)
+
+
+def _missing_role(rule: Rule, caller: CompanyCaller) -> str:
     if rule.role is None:
         if rule.scope:
             return _("Only a key can do this.")

@@ -23,14 +23,21 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from applicants.addresses import ascii_domain
+from jobs import activity
 from pipeline.careers.pages import REDIRECTED, PageRefused
 from pipeline.models import DOMAIN_LENGTH, CareersPage, CareersSlug
 from tasks.context import Context
 from tasks.registry import task_type
 from tasks.scheduling import schedules
 
+DOMAIN_CHANGED = activity.declare(
+    "careers.domain_changed",
+    activity.Group.RULES,
+    gettext_lazy("Changed the domain of the careers page"),
+)
 security = logging.getLogger("security")
 
 LABEL, PREFIX = "_next-in-line", "next-in-line="
@@ -104,14 +111,20 @@ def set_domain(*, company_id: UUID, domain: str, by: UUID) -> None:
     Raises PageRefused.
     """
     domain = checked_domain(domain) if domain else ""
-    CareersPage.objects.filter(company_id=company_id).exclude(domain=domain).update(
-        domain=domain,
-        domain_token=secrets.token_urlsafe(24) if domain else "",
-        domain_proved_at=None,
-        domain_checked_at=None,
-        domain_problem="",
-        updated_at=Now(),
+    changed = (
+        CareersPage.objects.filter(company_id=company_id)
+        .exclude(domain=domain)
+        .update(
+            domain=domain,
+            domain_token=secrets.token_urlsafe(24) if domain else "",
+            domain_proved_at=None,
+            domain_checked_at=None,
+            domain_problem="",
+            updated_at=Now(),
+        )
     )
+    if changed:
+        activity.note(DOMAIN_CHANGED, company_id=company_id, by=by)
     caches["local"].delete(_KNOWN)
     security.info("careers.domain_set", extra={"company": str(company_id), "by": str(by)})
 

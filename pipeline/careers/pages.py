@@ -13,13 +13,21 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from applicants.addresses import ascii_domain
+from jobs import activity
 from jobs.models import Company, Job, JobStatus
 from jobs.postings import EmploymentType, Workplace
 from pipeline.careers import logos
 from pipeline.models import MOST_ORIGINS, SLUG_LENGTH, CareersLogo, CareersPage, CareersSlug
 
+PAGE_CHANGED = activity.declare(
+    "careers.changed", activity.Group.RULES, gettext_lazy("Changed the careers page")
+)
+LOGO_CHANGED = activity.declare(
+    "careers.logo_changed", activity.Group.RULES, gettext_lazy("Changed the logo")
+)
 security = logging.getLogger("security")
 
 SHORTEST_SLUG = 3
@@ -80,6 +88,7 @@ def save_page(*, company_id: UUID, slug: str, values: Mapping[str, Any], by: UUI
         company_id=company_id, defaults={"slug": slug, **values, "updated_at": Now()}
     )
     security.info("careers.changed", extra={"company": str(company_id), "by": str(by)})
+    activity.note(PAGE_CHANGED, company_id=company_id, by=by)
 
 
 def checked_slug(slug: str) -> str:
@@ -145,14 +154,17 @@ def set_logo(*, company_id: UUID, file: IO[bytes], size: int, by: UUID) -> None:
     with transaction.atomic():
         CareersLogo.objects.update_or_create(company_id=company_id, defaults=values)
         _point_to_logo(company_id, logo.digest)
+        activity.note(LOGO_CHANGED, company_id=company_id, by=by)
     security.info("careers.logo_set", extra={"company": str(company_id), "by": str(by)})
 
 
 @transaction.atomic
-def remove_logo(*, company_id: UUID) -> None:
+def remove_logo(*, company_id: UUID, by: UUID) -> None:
     """Remove a company's logo, if it has one."""
-    CareersLogo.objects.filter(company_id=company_id).delete()
+    removed = CareersLogo.objects.filter(company_id=company_id).delete()[0]
     _point_to_logo(company_id, "")
+    if removed:
+        activity.note(LOGO_CHANGED, company_id=company_id, by=by)
 
 
 def _point_to_logo(company_id: UUID, digest: str) -> None:

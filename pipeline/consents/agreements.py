@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,9 @@ from uuid import UUID
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
-from pipeline.consents.versions import versions_of
+from pipeline.consents.versions import POOL, versions_of
 from pipeline.domain.errors import ConsentMissing, ConsentsChanged
-from pipeline.models import Agreement, Application
+from pipeline.models import Agreement, Application, ConsentVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,30 @@ class Agreed:
 
     def rows(self, application: Application, *, is_new: bool, at: datetime) -> Iterable[Agreement]:
         """Return what is kept with an application."""
-        for version_id in self.shown:
-            yield Agreement(
-                id=uuid7(),
-                application_id=application.id,
-                version_id=version_id,
-                agreed=version_id in self.agreed,
-                at=at,
-            )
+        for version in versions_of(self.shown):
+            yield describe(version, application.id, agreed=version.id in self.agreed, at=at)
+
+
+def describe(
+    version: ConsentVersion, application_id: UUID, *, agreed: bool, at: datetime
+) -> Agreement:
+    """Return the row of what a person agreed to, or did not; that of the talent pool ends."""
+    ends_at = months_after(at, version.months) if agreed and version.months else None
+    return Agreement(
+        id=uuid7(),
+        application_id=application_id,
+        version_id=version.id,
+        agreed=agreed,
+        at=at,
+        ends_at=ends_at,
+    )
+
+
+def months_after(at: datetime, months: int) -> datetime:
+    """Return the same time on the same day of a later month, or on its last day."""
+    year, month = divmod(at.year * 12 + at.month - 1 + months, 12)
+    day = min(at.day, monthrange(year, month + 1)[1])
+    return at.replace(year=year, month=month + 1, day=day)
 
 
 def agree(
@@ -66,11 +83,29 @@ def read_of(application_id: UUID) -> list[Agreement]:
 def withdraw(*, application_id: UUID, agreement_id: UUID) -> bool:
     """Take a consent back, and tell whether it was given until now. A required one stays.
 
-    Whoever no longer wants what is required withdraws the application.
+    Whoever no longer wants what is required withdraws the application. Who leaves a talent pool
+    leaves it with all their applications.
     """
     theirs = Agreement.objects.filter(id=agreement_id, application_id=application_id, agreed=True)
     open_ones = theirs.filter(version__is_required=False, withdrawn_at=None)
+    if open_ones.filter(version__kind=POOL).exists():
+        return leave_pool(application_id)
     return bool(open_ones.update(withdrawn_at=Now()))
+
+
+def leave_pool(application_id: UUID) -> bool:
+    """Take a person out of the pool of the company of an application; tell whether they were in it.
+
+    Leaving twice is harmless, and so is leaving with an application whose person was erased.
+    """
+    of_it = Application.objects.filter(id=application_id)
+    theirs = Agreement.objects.filter(
+        application__applicant__in=of_it.values("applicant"),
+        version__company__in=of_it.values("job__company"),
+        ends_at__isnull=False,
+        withdrawn_at=None,
+    )
+    return bool(theirs.update(withdrawn_at=Now()))
 
 
 def read_for_people(application_ids: Collection[UUID]) -> dict[UUID, list[dict[str, Any]]]:
@@ -82,10 +117,11 @@ def read_for_people(application_ids: Collection[UUID]) -> dict[UUID, list[dict[s
             "kind": row.version.kind,
             "version_id": row.version_id,
             "version": row.version.number,
-            "text": row.version.text,
+            "text": row.version.shown_text,
             "required": row.version.is_required,
             "agreed": row.agreed,
             "at": row.at,
+            "ends_at": row.ends_at,
             "withdrawn_at": row.withdrawn_at,
         }
         found.setdefault(row.application_id, []).append(told)

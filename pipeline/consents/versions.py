@@ -14,28 +14,49 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
+from jobs import activity
 from jobs.models import Company
 from pipeline.domain.errors import ConsentsChanged
 from pipeline.models import ConsentVersion
 
 security = logging.getLogger("security")
 
-# How many consents a company can ask for, beside its notice.
+# How many consents a company can ask for, beside its notice and the talent pool, and how many
+# versions it can show in all.
 MOST_CONSENTS = 10
+MOST_SHOWN = 2 + MOST_CONSENTS
 NOTICE, CONSENT = ConsentVersion.Kind.NOTICE, ConsentVersion.Kind.CONSENT
+POOL = ConsentVersion.Kind.POOL
+
+PUBLISHED = activity.declare(
+    "consents.published",
+    activity.Group.RULES,
+    _("Published the privacy notice, the consents or the months of the talent pool"),
+)
 
 Versions = tuple[ConsentVersion, ...]
 
 
 class Wanted(NamedTuple):
-    """Text that a company wants to show. `item`: what it is a version of; None: something new."""
+    """Text that a company wants to show. `item`: what it is a version of; None: something new.
+
+    `months`: for which people are in the talent pool, if they agree to that.
+    """
 
     kind: ConsentVersion.Kind
     text: str
     is_required: bool
     item: UUID | None = None
+    months: int | None = None
+
+    @classmethod
+    def of(cls, version: ConsentVersion) -> Wanted:
+        """Return what is shown already."""
+        kind = ConsentVersion.Kind(version.kind)
+        return cls(kind, version.text, version.is_required, version.item, version.months)
 
 
 def shown_by(company: Company) -> Versions:
@@ -53,6 +74,11 @@ def versions_of(ids: tuple[UUID, ...]) -> Versions:
         return ()
     found = ConsentVersion.objects.in_bulk(ids)
     return tuple(found[each] for each in ids if each in found)
+
+
+def pool_of(company: Company) -> ConsentVersion | None:
+    """Return the version by which people can agree to be in a company's talent pool, if it asks."""
+    return next((each for each in shown_by(company) if each.is_of_pool), None)
 
 
 def read_history(company_id: UUID) -> list[ConsentVersion]:
@@ -82,6 +108,7 @@ def publish(
         Company.objects.filter(id=company_id).update(shown_consents=ids or None)
         told = {"company": str(company_id), "by": str(by), "versions": [str(each) for each in ids]}
         security.info("consents.published", extra=told)
+        activity.note(PUBLISHED, company_id=company_id, by=by)
     return tuple(versions)
 
 
@@ -89,8 +116,7 @@ def _version(
     company_id: UUID, wanted: Wanted, known: dict[UUID, ConsentVersion], by: UUID | None
 ) -> ConsentVersion:
     before = known.get(wanted.item) if wanted.item else None
-    told = (wanted.kind, wanted.text, wanted.is_required)
-    if before and (before.kind, before.text, before.is_required) == told:
+    if before and Wanted.of(before)[:3] == wanted[:3] and before.months == wanted.months:
         return before
     return ConsentVersion(
         company_id=company_id,
@@ -99,5 +125,6 @@ def _version(
         kind=wanted.kind,
         text=wanted.text,
         is_required=wanted.is_required,
+        months=wanted.months,
         published_by=by,
     )

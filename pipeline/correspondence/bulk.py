@@ -1,4 +1,8 @@
-"""Bulk messages: one text to the people of a job in one stage, sent bit by bit, with a stop."""
+"""Bulk messages: one text to many people, sent bit by bit, with a stop.
+
+They go to the people of a job in one stage, or tell people in the company's talent pool of a job:
+each in the thread of the application with which they agreed to that, and once for each job.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,18 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy
 
 from applicants.models import ERASED_NAME
-from jobs.models import Job
+from jobs import activity
+from jobs.models import Job, JobStatus
+from pipeline.consents import pool
 from pipeline.correspondence import templates, threads
 from pipeline.correspondence.templates import Values
 from pipeline.correspondence.threads import Draft, Side
-from pipeline.domain.errors import JobNotFound, LineError
+from pipeline.domain.errors import JobNotFound, LineError, MessagesNotPossible
 from pipeline.domain.states import Outcome, Status
-from pipeline.models import Application, BulkMessage, BulkMessageItem
+from pipeline.models import Agreement, Application, BulkMessage, BulkMessageItem
 from tasks.enqueue import enqueue
 
 TASK = "message.bulk"  # the type of the task
@@ -33,6 +39,12 @@ SLICES_PER_MINUTE = 6
 PREVIEWED, LISTED = 3, 5
 
 State = BulkMessageItem.State
+
+WROTE_TO_POOL = activity.declare(
+    "pool.told",
+    activity.Group.MESSAGES,
+    gettext_lazy("Told people in the talent pool of a job: %(people)s"),
+)
 
 
 class BulkRefused(Exception):
@@ -49,6 +61,10 @@ class Stage(StrEnum):
     REJECTED = Outcome.REJECTED.value
 
 
+# In place of a stage: people in the talent pool, whom the message tells of the job.
+POOL = "POOL"
+
+
 def find_people(job_id: UUID, stage: Stage) -> QuerySet[Application]:
     """Return the applications in a stage whose people can be written to."""
     rows = Application.objects.filter(job_id=job_id, verify_by=None).exclude(name=ERASED_NAME)
@@ -62,10 +78,12 @@ def values_for(job: Job, application: Application, author_name: str) -> Values:
     return Values(application.name, job.posting.title, job.company.name, author_name)
 
 
-def preview(job: Job, stage: Stage, text: str, author_name: str) -> list[tuple[Application, str]]:
+def preview(
+    job: Job, people: QuerySet[Application], text: str, author_name: str
+) -> list[tuple[Application, str]]:
     """Return the messages that the first few people would get. Raises UnusableText."""
-    people = find_people(job.id, stage).order_by("id")[:PREVIEWED]
-    return [(each, templates.fill(text, values_for(job, each, author_name))) for each in people]
+    first = people.order_by("id")[:PREVIEWED]
+    return [(each, templates.fill(text, values_for(job, each, author_name))) for each in first]
 
 
 @transaction.atomic(durable=True)
@@ -75,28 +93,58 @@ def start(*, bulk_id: UUID, job_id: UUID, stage: Stage, text: str, author_id: UU
     Repeating it under the same id changes nothing. Raises UnusableText, BulkRefused for
     nobody or too many people, and JobNotFound if the id is that of another job's.
     """
+    bulk, is_new = _begin(bulk_id, job_id, text, author_id, stage.value)
+    if is_new:
+        nobody = _("Nobody is in this stage now who has proved their address.")
+        many = _("More than %(most)s people are in this stage. That is the most for one message.")
+        _add_people(bulk, find_people(job_id, stage), nobody, many)
+    return bulk
+
+
+@transaction.atomic(durable=True)
+def start_to_pool(
+    *, bulk_id: UUID, job: Job, members: QuerySet[Agreement], text: str, author_id: UUID
+) -> BulkMessage:
+    """Begin to tell some members of the company's talent pool of an open job; a task goes on.
+
+    Whoever has applied to it or was told of it is left out. Raises as `start` does, and BulkRefused
+    if the job takes no applications.
+    """
+    bulk, is_new = _begin(bulk_id, job.id, text, author_id, POOL)
+    if is_new:
+        if job.status != JobStatus.OPEN:
+            raise BulkRefused(_("This job takes no applications now. Open it first."))
+        nobody = _("Nobody among them can be told of this job.")
+        many = _("These are more than %(most)s people. That is the most for one message.")
+        _add_people(bulk, pool.find_to_write(members, job.id), nobody, many)
+        about = {"people": bulk.items.count()}
+        activity.note(
+            WROTE_TO_POOL, company_id=job.company_id, by=author_id, job_id=job.id, about=about
+        )
+    return bulk
+
+
+def _begin(
+    bulk_id: UUID, job_id: UUID, text: str, author_id: UUID, stage: str
+) -> tuple[BulkMessage, bool]:
     templates.check_fields(text)
-    given = {"job_id": job_id, "author_id": author_id, "text": text, "stage": stage.value}
+    given = {"job_id": job_id, "author_id": author_id, "text": text, "stage": stage}
     bulk, is_new = BulkMessage.objects.get_or_create(id=bulk_id, defaults=given)
     if bulk.job_id != job_id:
         raise JobNotFound
-    if not is_new:
-        return bulk
-    ids = list(find_people(job_id, stage).values_list("id", flat=True)[: _most() + 1])
+    return bulk, is_new
+
+
+def _add_people(bulk: BulkMessage, people: QuerySet[Application], nobody: str, many: str) -> None:
+    ids = list(people.values_list("id", flat=True)[: _most() + 1])
     if not ids:
-        raise BulkRefused(_("Nobody is in this stage now who has proved their address."))
+        raise BulkRefused(nobody)
     if len(ids) > _most():
-        why = ngettext(
-            "More than %(most)s person is in this stage. That is the most for one message.",
-            "More than %(most)s people are in this stage. That is the most for one message.",
-            _most(),
-        )
-        raise BulkRefused(why % {"most": f"{_most():,}"})
+        raise BulkRefused(many % {"most": f"{_most():,}"})
     BulkMessageItem.objects.bulk_create(
         BulkMessageItem(bulk=bulk, application_id=each) for each in sorted(ids)
     )
     _enqueue(bulk.id)
-    return bulk
 
 
 def _most() -> int:
@@ -117,6 +165,9 @@ def send_slice(bulk_id: UUID) -> int:
     rows = BulkMessage.objects.select_related("author", "job__posting", "job__company")
     bulk = rows.filter(id=bulk_id, finished_at=None).first()
     if bulk is None:
+        return 0
+    if bulk.stage == POOL and bulk.job.status != JobStatus.OPEN:
+        stop(bulk_id=bulk.id, job_id=bulk.job_id)
         return 0
     per_minute: int = settings.BULK_MESSAGES_PER_MINUTE
     number = max(1, per_minute // SLICES_PER_MINUTE)
@@ -140,9 +191,16 @@ def _send_one(bulk: BulkMessage, item: BulkMessageItem) -> None:
     mine = BulkMessageItem.objects.filter(id=item.id, state=State.WAITING)
     author_name = bulk.author.name if bulk.author else ""
     values = values_for(bulk.job, item.application, author_name or bulk.job.company.name)
-    draft = Draft(id=item.id, text=templates.fill(bulk.text, values), author_id=bulk.author_id)
+    draft = Draft(
+        id=item.id,
+        text=templates.fill(bulk.text, values),
+        author_id=bulk.author_id,
+        about_job_id=bulk.job_id if bulk.stage == POOL else None,
+    )
     try:
         with transaction.atomic():
+            if draft.about_job_id:
+                _check_member(item.application_id, bulk.job)
             threads.write(application_id=item.application_id, side=Side.COMPANY, draft=draft)
             if not mine.update(state=State.SENT):
                 raise _Stopped
@@ -150,6 +208,18 @@ def _send_one(bulk: BulkMessage, item: BulkMessageItem) -> None:
         return
     except LineError:
         mine.update(state=State.LEFT_OUT)
+
+
+def _check_member(application_id: UUID, about_job: Job) -> None:
+    """Check that a person can be told of a job, and keep them from leaving the pool until then.
+
+    Two messages about one job wait for each other here. Raises MessagesNotPossible, and
+    ApplicationNotFound once the person is erased.
+    """
+    application = threads.lock_application(application_id)
+    is_member = pool.hold(application, about_job.company)
+    if not is_member or pool.was_told(application.applicant_id, about_job.id):
+        raise MessagesNotPossible
 
 
 @transaction.atomic

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from applicants import mail
 from applicants.models import Applicant
+from pipeline.consents import pool
 from pipeline.correspondence.reply_addresses import make_reply_address
 from pipeline.domain.amounts import Amount
 from pipeline.mail import dev_mailbox
-from pipeline.mail.links import messages_url
+from pipeline.mail.links import leave_pool_url, messages_url, opening_url
 from pipeline.models import ApplicationMessage, Attachment, EmailState
-from pipeline.notifications.applicants import MEANINGS, UNREACHABLE
+from pipeline.notifications.applicants import MEANINGS, OVER, UNREACHABLE
 from pipeline.notifications.messages import Message, Paragraph
-from pipeline.notifications.rendering import render_email
+from pipeline.notifications.rendering import render_email, render_unsubscribe_header
 from pipeline.texts.fields import greeted_name
 from pipeline.texts.letterheads import from_header
 from pipeline.web.languages import in_language_of
 from pipeline.wording.english import isolated, subject_line
+
+# The source of applications that come by a message to the talent pool.
+POOL_SOURCE = "talent-pool"
 
 
 def send(message_id: UUID) -> str:
@@ -34,7 +40,8 @@ def send(message_id: UUID) -> str:
     take it now.
     """
     rows = ApplicationMessage.objects.select_related(
-        "author", "application__applicant", "job__posting", "job__company__letterhead"
+        *("author", "application__applicant", "job__posting", "job__company__letterhead"),
+        "about_job__posting",
     )
     row = rows.filter(id=message_id).first()
     if row is None or row.application.applicant.is_erased:
@@ -42,6 +49,8 @@ def send(message_id: UUID) -> str:
     if row.email_state != EmailState.QUEUED:
         return row.email_state
     person = row.application.applicant
+    if row.about_job_id and not _is_in_pool(row):  # they have left since
+        return _note(row.id, EmailState.FAILED, email_problem=OVER)
     try:
         provider_id = mail.deliver(build(row, to=person.email))
     except mail.Refused as refused:
@@ -50,6 +59,11 @@ def send(message_id: UUID) -> str:
         if settings.DEV_MAIL and Applicant.objects.get(id=person.id).is_erased:
             dev_mailbox.forget(person.email)
     return _note(row.id, EmailState.SENT, email_message_id=provider_id[:255])
+
+
+def _is_in_pool(row: ApplicationMessage) -> bool:
+    with transaction.atomic():
+        return pool.hold(row.application, row.job.company)
 
 
 def give_up(message_id: UUID) -> None:
@@ -72,12 +86,15 @@ def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
         email.reply_to = [answers_to]
     thread = mail.build_message_id(row.application_id)  # of no email: what holds it together
     email.extra_headers |= {"References": thread, "In-Reply-To": thread}
+    if row.about_job_id:
+        render_unsubscribe_header(email, leave_pool_url(row.application_id))
     return email
 
 
 def compose(row: ApplicationMessage) -> Message:
     """Compose the email that brings a message. Its files are on the page."""
-    title, company = isolated(row.job.posting.title), isolated(row.job.company.name)
+    about = row.about_job or row.job
+    title, company = isolated(about.posting.title), isolated(row.job.company.name)
     said = {"writer": _name_writer(row), "job": title, "company": company}
     page = messages_url(row.application_id)
     how = (
@@ -96,12 +113,28 @@ def compose(row: ApplicationMessage) -> Message:
         (
             Paragraph(_("%(writer)s wrote to you about “%(job)s”:") % said),
             Paragraph(row.text, is_written=True),
+            *([_job_paragraph(about.id)] if row.about_job_id else ()),
             *([Paragraph(number % {"number": Amount(files)})] if files else ()),
             Paragraph(how, page, _("Open the messages")),
+            *([_stop_paragraph(row, company)] if row.about_job_id else ()),
         ),
         name=greeted_name(row.application.name),
         about=_("“%(job)s” at %(company)s") % said,
     )
+
+
+def _job_paragraph(job_id: UUID) -> Paragraph:
+    link = opening_url(job_id, source=POOL_SOURCE)
+    return Paragraph(_("Read about the job, and apply if you like:"), link, _("See the job"))
+
+
+def _stop_paragraph(row: ApplicationMessage, company: str) -> Paragraph:
+    why = _(
+        "You get this email because you agreed that %(company)s may write to you about other jobs."
+        " You can stop that at once:"
+    )
+    stop = _("Stop emails about other jobs")
+    return Paragraph(why % {"company": company}, leave_pool_url(row.application_id), stop)
 
 
 def _name_writer(row: ApplicationMessage) -> str:
@@ -136,12 +169,14 @@ def note_tracked(sender: object, event: Any, **_: Any) -> None:
         taken.filter(email_state=EmailState.SENT).update(email_state=state, email_problem=problem)
 
 
-def note_bounce(email_id: str) -> bool:
-    """Record that the email with this Message-ID came back; return whether it brought a message."""
+def note_bounce(email_id: str, of_threads: Collection[UUID | None]) -> bool:
+    """Record that the email with this Message-ID came back; return whether it brought a message.
+
+    `of_threads`: the applications among whose messages it can be.
+    """
     with suppress(ValueError):
-        brought = ApplicationMessage.objects.filter(
-            id=UUID(hex=email_id.strip("<> ").split("@")[0])
-        )
+        message_id = UUID(hex=email_id.strip("<> ").split("@")[0])
+        brought = ApplicationMessage.objects.filter(id=message_id, application_id__in=of_threads)
         state, problem = MEANINGS["bounced"]
         came_back = brought.filter(email_state__in=[EmailState.SENT, EmailState.QUEUED])
         return bool(came_back.update(email_state=state, email_problem=problem))

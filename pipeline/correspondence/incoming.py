@@ -15,6 +15,7 @@ from email import message_from_bytes
 from email.errors import MessageError
 from email.message import EmailMessage, Message
 from email.policy import default as POLICY
+from email.utils import parseaddr
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, cast
@@ -104,7 +105,7 @@ def take(raw: bytes, envelope: Envelope) -> Fate:
 
 
 def _take_parsed(email: EmailMessage, raw: bytes, envelope: Envelope) -> Fate:
-    if email.get_content_type() == "multipart/report" and _note_report(email):
+    if email.get_content_type() == "multipart/report" and _note_report(email, envelope):
         return Fate.CAME_BACK
     application = _find_application(email, envelope)
     if _is_automatic(email, envelope):
@@ -166,8 +167,13 @@ def _is_automatic(email: EmailMessage, envelope: Envelope) -> bool:
     )
 
 
-def _note_report(email: EmailMessage) -> bool:
-    """Mark the message whose email a report returns; tell whether there is one."""
+def _note_report(email: EmailMessage, envelope: Envelope) -> bool:
+    """Mark the message whose email a report returns; tell whether there is one.
+
+    Anyone can send a report, and many see a Message-ID. So it is believed only of a thread whose
+    signed address it names: as its recipient, or in the headers that it returns.
+    """
+    proved = {read_reply_address(address) for address in _read_recipients(email, envelope)}
     for part in _parts(email):
         kind = part.get_content_type()
         if kind == "message/rfc822":
@@ -178,7 +184,9 @@ def _note_report(email: EmailMessage) -> bool:
         else:
             continue
         if isinstance(about, Message) and _is_failure(email):
-            return emails.note_bounce(str(about.get("Message-ID", "")))
+            answers_to = parseaddr(str(about.get("Reply-To", "")))[1]
+            of_threads = proved | {read_reply_address(answers_to)}
+            return emails.note_bounce(str(about.get("Message-ID", "")), of_threads - {None})
     return False
 
 

@@ -54,7 +54,8 @@ class Draft:
     """Message to be written. `id`: that of the new message, so that a repetition finds it.
 
     `upload_ids` are uploads of `holder`. `seen`: the last message that the writer had in front of
-    them; None: all that there are. The rest is about a message that came by email.
+    them; None: all that there are. `about_job_id`: the new job that a message to the talent pool is
+    about. The rest is about a message that came by email.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Draft:
     unproved: str = ""
     sender: str = ""
     left_out: str = ""
+    about_job_id: UUID | None = None
 
 
 @transaction.atomic
@@ -79,7 +81,7 @@ def write(
     person has been erased, or if the id is another thread's; MessagesNotPossible to an address that
     nobody has proved; TooManyMessages; and the errors of `uploads.attach`.
     """
-    application = _lock(application_id)
+    application = lock_application(application_id)
     if draft.id and (made := ApplicationMessage.objects.filter(id=draft.id).first()):
         if made.application_id != application_id:
             raise ApplicationNotFound
@@ -99,6 +101,7 @@ def write(
         unproved=draft.unproved,
         sender=draft.sender,
         left_out=draft.left_out,
+        about_job_id=draft.about_job_id,
         written_at=instants.now(ahead_seconds=job.clock_offset_seconds),
         **(_email_fields(application) if side == Side.COMPANY else {}),
     )
@@ -121,7 +124,7 @@ def write(
     return message
 
 
-def _lock(application_id: UUID) -> Application:
+def lock_application(application_id: UUID) -> Application:
     """Lock an application's row, which an erasure changes first. Raises ApplicationNotFound."""
     found = Application.objects.select_for_update(of=("self",), no_key=True)
     rows = found.select_related("job").exclude(name=ERASED_NAME)

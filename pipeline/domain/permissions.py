@@ -45,6 +45,7 @@ class Action(Enum):
     READ_APPLICANT = auto()
     VERIFY_LOG = auto()
     READ_COMPANY = auto()
+    READ_FEED = auto()
     READ_JOBS = auto()
     READ_JOB = auto()
     CREATE_JOB = auto()
@@ -88,6 +89,9 @@ class Rule:
     role: Role | None = None  # the lowest role of a member; None: no member
     job_role: JobRole | None = None  # the lowest role on the one job; None: not by such a role
     scope: Scope | None = None  # a key's scope; None: no key
+    # A key that is limited to jobs. None: on these jobs; True: anywhere, but it is shown only what
+    # is of these jobs; False: never.
+    limited_key: bool | None = None
     applicant: bool = False  # a signed-in applicant, on their own data
     portal: bool = False  # a company's own site, for one of its applicants
     public: bool = False  # anyone, even without a credential
@@ -117,6 +121,11 @@ class Rule:
             return False
         return self.scope in scopes or (self.scope is Scope.READ and Scope.WRITE in scopes)
 
+    def allows_limited_key(self, scopes: Collection[str], *, is_on_job: bool) -> bool:
+        """Return whether a key that is limited to jobs may act, on one of them or elsewhere."""
+        reaches = is_on_job if self.limited_key is None else self.limited_key
+        return (reaches or self.public) and self.allows_key(scopes)
+
 
 _PUBLIC = Rule(Role.VIEWER, scope=Scope.READ, applicant=True, public=True)
 _APPLICANT = Rule(applicant=True)
@@ -129,11 +138,17 @@ _HIRING_MANAGER = replace(_RECRUITER, job_role=JobRole.HIRING_MANAGER)
 _RECRUITER_IN_PERSON = Rule(Role.RECRUITER)
 _OWNER = Rule(Role.OWNER, scope=Scope.WRITE)  # a key with `write` may do what an owner may …
 _OWNER_IN_PERSON = Rule(Role.OWNER)  # … except for these
+# What belongs to no one job: no key that is limited to jobs.
+_WHOLE_VIEWER = replace(_VIEWER, limited_key=False)
+_WHOLE_RECRUITER = replace(_RECRUITER, limited_key=False)
+_WHOLE_OWNER = replace(_OWNER, limited_key=False)
 
 RULES: dict[Action, Rule] = {
     Action.SEE_JOBS: replace(_PUBLIC, portal=True),  # a draft: only its company
     Action.APPLY: replace(_PUBLIC, role=Role.RECRUITER, scope=Scope.WRITE),  # a company: SUBMIT_…
-    Action.UPLOAD: replace(_RECRUITER, applicant=True, portal=True),  # files to apply
+    Action.UPLOAD: replace(
+        _RECRUITER, applicant=True, portal=True, limited_key=True
+    ),  # files to apply
     Action.SIGN_IN: _PUBLIC,
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
@@ -147,18 +162,21 @@ RULES: dict[Action, Rule] = {
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: replace(_BOTH_SIDES_ANYWHERE, job_role=JobRole.INTERVIEWER),
     Action.READ_HISTORY: replace(_BOTH_SIDES_ANYWHERE, job_role=JobRole.HIRING_MANAGER),
-    Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,
+    Action.READ_APPLICANT: replace(_BOTH_SIDES_ANYWHERE, limited_key=False),
     Action.VERIFY_LOG: replace(_BOTH_SIDES, job_role=JobRole.HIRING_MANAGER),
-    Action.READ_COMPANY: _VIEWER,  # people, figures across jobs, tasks, schedules, files, team
-    Action.READ_JOBS: replace(_VIEWER, every_member=True),  # the list; all jobs, or one's own
+    Action.READ_COMPANY: _WHOLE_VIEWER,  # people, figures across jobs, tasks, files, team
+    Action.READ_FEED: replace(_VIEWER, limited_key=True),  # events and changes of all jobs
+    Action.READ_JOBS: replace(
+        _VIEWER, every_member=True, limited_key=True
+    ),  # the list; all jobs, or one's own
     Action.READ_JOB: replace(_VIEWER, job_role=JobRole.HIRING_MANAGER),  # line, log, figures, form
-    Action.CREATE_JOB: _RECRUITER,
+    Action.CREATE_JOB: _WHOLE_RECRUITER,
     Action.EDIT_POSTING: _RECRUITER,
     Action.EDIT_FORM: _RECRUITER,  # the questions of a job
     Action.OPEN_OR_PAUSE_JOB: _RECRUITER,
     Action.DELETE_DRAFT: _RECRUITER,
     Action.SUBMIT_APPLICATION: _RECRUITER,
-    Action.IMPORT_APPLICATIONS: _RECRUITER,
+    Action.IMPORT_APPLICATIONS: _WHOLE_RECRUITER,  # by a task of the company
     Action.DECIDE: _HIRING_MANAGER,
     Action.EDIT_APPLICATION: _RECRUITER,  # the company's own id and texts
     Action.REINSTATE: _HIRING_MANAGER,
@@ -170,18 +188,18 @@ RULES: dict[Action, Rule] = {
     Action.EDIT_TEXTS: _RECRUITER_IN_PERSON,  # of emails and decisions
     Action.CHANGE_SENDER: _OWNER_IN_PERSON,  # whose name emails have, and where answers go
     Action.MAKE_REPORT: _RECRUITER,
-    Action.MANAGE_TASKS: _RECRUITER,
-    Action.MANAGE_SCHEDULES: _OWNER,
-    Action.MANAGE_WEBHOOKS: _OWNER,  # and read deliveries: receivers' answers may hold secrets
+    Action.MANAGE_TASKS: _WHOLE_RECRUITER,
+    Action.MANAGE_SCHEDULES: _WHOLE_OWNER,
+    Action.MANAGE_WEBHOOKS: _WHOLE_OWNER,  # and read deliveries, which may hold secrets
     Action.CHANGE_RULES: _OWNER,  # capacity and policy
     Action.EDIT_CAREERS: _OWNER_IN_PERSON,  # the careers page: its address, words and domain
     Action.CHANGE_PRIVACY: _OWNER_IN_PERSON,  # notice, consents, who is responsible, retention
     Action.CLOSE_JOB: _OWNER,
-    Action.ADVANCE_CLOCK: _RECRUITER,  # of a sandbox
+    Action.ADVANCE_CLOCK: _WHOLE_RECRUITER,  # of a sandbox
     Action.CREATE_SANDBOX: _OWNER_IN_PERSON,
-    Action.RESET_SANDBOX: _OWNER,
-    Action.MAKE_PORTAL_TOKENS: Rule(scope=Scope.APPLICANT_TOKENS),
-    Action.READ_OWN_REQUESTS: Rule(scope=Scope.READ),
+    Action.RESET_SANDBOX: _WHOLE_OWNER,
+    Action.MAKE_PORTAL_TOKENS: Rule(scope=Scope.APPLICANT_TOKENS, limited_key=False),
+    Action.READ_OWN_REQUESTS: Rule(scope=Scope.READ, limited_key=True),
     Action.MANAGE_KEYS: _OWNER_IN_PERSON,  # and read their requests
     Action.MANAGE_TEAM: _OWNER_IN_PERSON,
 }

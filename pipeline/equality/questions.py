@@ -11,8 +11,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from jobs import activity
 from jobs.models import Company
 
+CHOSEN = activity.declare(
+    "equality.chosen", activity.Group.RULES, _("Changed the equal-opportunity questions")
+)
 security = logging.getLogger("security")
 
 
@@ -57,6 +61,7 @@ def choose(*, company_id: UUID, codes: Collection[str], by: UUID | None) -> None
     """Ask people who apply to a company from now on these questions."""
     chosen = list(asked(codes))
     Company.objects.filter(id=company_id).update(equality_questions=chosen or None)
+    activity.note(CHOSEN, company_id=company_id, by=by)
     told = {"company": str(company_id), "by": str(by), "questions": chosen}
     security.info("equality.chosen", extra=told)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import NamedTuple
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings
@@ -61,6 +62,11 @@ def unsubscribe_url(what: str, of: UUID | int) -> str:
     return f"{settings.SITE_URL}/unsubscribe/{token}/"
 
 
+def leave_pool_url(application_id: UUID) -> str:
+    """Return the address that takes a person out of the talent pool of an application's company."""
+    return unsubscribe_url("pool", application_id)
+
+
 def read_unsubscribe_token(token: str) -> tuple[str, str] | None:
     """Return the kind of emails and the id of the person; None if the token is forged."""
     try:
@@ -88,6 +94,12 @@ def data_url() -> str:
 def openings_url() -> str:
     """Return the address of the open jobs."""
     return f"{settings.SITE_URL}/"
+
+
+def opening_url(job_id: UUID, *, source: str = "") -> str:
+    """Return the address of a job's page, where people apply; with the source that it names."""
+    query = f"?{urlencode({'source': source})}" if source else ""
+    return f"{settings.SITE_URL}/jobs/{job_id}/{query}"
 
 
 def review_url(application_id: UUID) -> str:

@@ -23,6 +23,8 @@ REQUESTS_DAYS = 7
 NOTICES_DAYS = 90
 # Decisions that have taken effect, with the people they were about; the log keeps what happened.
 DECISIONS_DAYS = 30
+# Bulk messages that have gone out, with the people to whom they went; the messages stay.
+BULK_MESSAGES_DAYS = 90
 # What the members of companies did, for their owners.
 ACTIVITY_DAYS = 400
 # Requests for a company, since the decision or the request itself.
@@ -36,6 +38,12 @@ _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp(
 _OLD_DECISIONS = f"""
 SELECT id FROM pipeline_pendingdecision WHERE finished_at IS NOT NULL
   AND created_at <= clock_timestamp() - interval '{DECISIONS_DAYS} days'
+"""  # noqa: S608  of a constant
+
+
+_OLD_BULK = f"""
+SELECT id FROM pipeline_bulkmessage
+WHERE finished_at <= clock_timestamp() - interval '{BULK_MESSAGES_DAYS} days'
 """  # noqa: S608  of a constant
 
 
@@ -171,6 +179,19 @@ STATEMENTS: dict[str, tuple[str, int]] = {
             "id",
             f"id IN ({_OLD_DECISIONS}) AND NOT EXISTS (SELECT FROM pipeline_decisionitem item"
             " WHERE item.decision_id = pipeline_pendingdecision.id)",
+        ),
+        BATCH,
+    ),
+    "bulk_message_items": (
+        _removal_sql("pipeline_bulkmessageitem", "id", f"bulk_id IN ({_OLD_BULK})"),
+        BATCH,
+    ),
+    "bulk_messages": (
+        _removal_sql(
+            "pipeline_bulkmessage",
+            "id",
+            f"id IN ({_OLD_BULK}) AND NOT EXISTS (SELECT FROM pipeline_bulkmessageitem item"
+            " WHERE item.bulk_id = pipeline_bulkmessage.id)",
         ),
         BATCH,
     ),

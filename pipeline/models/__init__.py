@@ -12,6 +12,7 @@ from pipeline.models.careers import (
 )
 from pipeline.models.consents import (
     CONSENT_LENGTH,
+    MOST_POOL_MONTHS,
     NOTICE_LENGTH,
     Agreement,
     ConsentVersion,
@@ -173,6 +174,7 @@ __all__ = [
     "METADATA_KEY_LENGTH",
     "METADATA_VALUE_LENGTH",
     "MOST_ORIGINS",
+    "MOST_POOL_MONTHS",
     "MOST_TIMES",
     "NOTE_LENGTH",
     "NOTICE_LENGTH",

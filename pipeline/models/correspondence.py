@@ -25,7 +25,7 @@ class ApplicationMessage(models.Model):
     whose account is gone. `unproved`: why a message that came by email is not shown as the
     applicant's own; `sender` is then the address that it names. `email_state` is that of the email
     that brings a company's message; empty for an applicant's. `read_at`: when the other side has
-    read it.
+    read it. `about_job`: the new job that a message to the talent pool is about.
     """
 
     class Side(models.TextChoices):
@@ -59,9 +59,16 @@ class ApplicationMessage(models.Model):
     email_message_id = models.CharField(max_length=255, blank=True)
     written_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True)
+    about_job = models.ForeignKey(Job, models.CASCADE, null=True, related_name="+", db_index=False)
 
     class Meta:
         indexes = [
+            models.Index(
+                "about_job",
+                "application",
+                name="message_about_job",
+                condition=Q(about_job__isnull=False),
+            ),
             models.Index("application", "written_at", "id", name="message_of_application"),
             models.Index(
                 "job",

@@ -20,6 +20,7 @@ from applicants import mail
 from applicants.people import stop_reminders
 from jobs.models import Job, JobMember, JobStatus, Membership, Telling
 from jobs.team import set_member_emails
+from pipeline.consents.agreements import leave_pool
 from pipeline.database import instants
 from pipeline.domain.amounts import Amount
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
@@ -57,12 +58,18 @@ from tasks.scheduling import schedules
 from tasks.signature import JsonSchema, Positive
 
 REMINDERS, DIGEST, ALERTS, REVIEWS = "reminders", "digest", "alerts", "reviews"
+POOL = "pool"
 
 
 def stop_subscription(what: str, of: str) -> None:
-    """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
+    """Send a person no more emails of a kind.
+
+    `of` is the id of an applicant, a membership or, for the talent pool, an application.
+    """
     if what == REMINDERS:
         stop_reminders(UUID(of))
+    elif what == POOL:
+        leave_pool(UUID(of))
     elif what == REVIEWS:
         set_member_emails(membership_id=int(of), reviews=Telling.NEVER)
     elif what == DIGEST:

@@ -8,6 +8,7 @@ company, or an action on one's own job, that the role does not allow: 403, with 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -29,7 +30,7 @@ from jobs.team import Roles, locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action, jobs_allowing, sees_application
 from pipeline.domain.states import Actor, ActorKind
-from pipeline.pages import kept_form
+from pipeline.pages import kept_form, page_urls
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_person
@@ -328,6 +329,15 @@ def own_job(
     if not member.may(Action.READ_APPLICATION):
         raise JobNotFound
     return _require_on_job(request, member, job.id, action), job
+
+
+def chosen_job(request: HttpRequest, member: Member) -> Job | None:
+    """Return the company's job to which an address limits a list, in `?job=`; None for all jobs."""
+    job_id = page_urls.read_id(request, "job")
+    with suppress(JobNotFound):
+        job = read_job(job_id) if job_id else None
+        return job if job and job.company_id == member.company.id else None
+    return None
 
 
 def received_application(

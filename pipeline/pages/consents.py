@@ -32,7 +32,7 @@ def add_consents(form: forms.Form, job: Job) -> None:
     for version in shown_by(job.company):
         if not version.is_notice:
             form.fields[f"{PREFIX}{version.id.hex}"] = forms.BooleanField(
-                label=version.text,
+                label=version.shown_text,
                 required=version.is_required,
                 error_messages={"required": _("Tick this box to apply.")},
             )

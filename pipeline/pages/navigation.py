@@ -246,7 +246,7 @@ MAIN = (
         name="people",
         label=pgettext_lazy("label", "People"),
         icon="users",
-        within="person",
+        within="person talent_pool write_to_pool",
         key="p",
     ),
     Place(
@@ -271,6 +271,7 @@ OTHERS = (
     Place(name="new_job", label=_("Create a job"), action=Action.CREATE_JOB),
     Place(name="contests", label=_("Look again"), action=Action.READ_JOBS),
     Place(name="idle_seats", label=_("Idle seats")),
+    Place(name="talent_pool", label=_("Talent pool")),
     Place(name="company_sources", label=_("Where people came from")),
     Place(
         name="account",

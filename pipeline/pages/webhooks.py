@@ -315,6 +315,7 @@ def new(request: HttpRequest) -> HttpResponse:
                 company_id=owner.company.id,
                 endpoint_id=form.cleaned_data["endpoint_id"],
                 **_form_values(form),
+                by=owner.user.id,
             )
         except (TooManyWebhooks, WebhookAlreadyMade) as error:
             form.add_error(None, str(error))
@@ -343,6 +344,7 @@ def edit(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
                 company_id=owner.company.id,
                 endpoint_id=row.id,
                 changes=_form_values(form),
+                by=owner.user.id,
             )
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
@@ -360,7 +362,9 @@ def rotate(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/rotate.html", {"row": row})
-    row, secret = endpoints.rotate_secret(company_id=owner.company.id, endpoint_id=row.id)
+    row, secret = endpoints.rotate_secret(
+        company_id=owner.company.id, endpoint_id=row.id, by=owner.user.id
+    )
     return _render_secret(request, row, secret, status=200)
 
 
@@ -370,7 +374,12 @@ def switch(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Switch an endpoint on or off."""
     owner, row = _own_endpoint(request, webhook_id)
     on = request.POST.get("enabled") == "yes"
-    endpoints.change(company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on})
+    endpoints.change(
+        company_id=owner.company.id,
+        endpoint_id=row.id,
+        changes={"is_active": on},
+        by=owner.user.id,
+    )
     messages.success(request, _("Endpoint switched on.") if on else _("Endpoint switched off."))
     return redirect("webhook", row.id)
 
@@ -382,7 +391,7 @@ def delete(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/delete.html", {"row": row})
-    endpoints.delete(company_id=owner.company.id, endpoint_id=row.id)
+    endpoints.delete(company_id=owner.company.id, endpoint_id=row.id, by=owner.user.id)
     messages.success(request, _("Endpoint deleted."))
     return redirect("webhooks")
 

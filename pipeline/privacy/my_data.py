@@ -151,6 +151,7 @@ def _describe_message(row: ApplicationMessage) -> dict[str, Any]:
         "not_shown_as_yours_because": row.unproved,
         "sender": row.sender,
         "files_left_out": row.left_out,
+        "about_another_job": row.about_job_id,
         "email": row.email_state,
         "written_at": row.written_at,
         "read_at": row.read_at,

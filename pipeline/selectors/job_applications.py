@@ -85,6 +85,8 @@ class WantedJobApplications:
     in_review_since: datetime | None = None
     # By whom the application was made: the applicant or the company.
     source: ActorKind | None = None
+    # The source of the link that led to it, in lower case; empty: no link did.
+    came_from: str | None = None
 
     @property
     def states(self) -> list[str]:
@@ -106,6 +108,7 @@ class WantedJobApplications:
         rest = (
             *(self.min_decay_count, self.verified, self.external_id, *other_times),
             *(self.tag, self.assignee, self.cooling or None, self.source, self.in_review_since),
+            self.came_from,
         )
         return bool(self.metadata) or any(each is not None for each in rest)
 
@@ -125,6 +128,7 @@ class WantedJobApplications:
             "assignee": self.assignee,
             "cooling": self.cooling,
             "source": self.source,
+            "came_from": self.came_from,
             "in_review_since": self.in_review_since,
         }
 
@@ -171,6 +175,10 @@ _CONDITIONS = """
     AND (%(source)s::text IS NULL OR %(source)s::text = (
         SELECT actor_kind FROM pipeline_event applied WHERE applied.application_id = own.id
         ORDER BY applied.seq LIMIT 1))
+    AND (%(came_from)s::text IS NULL OR CASE WHEN %(came_from)s::text = '' THEN NOT EXISTS (
+        SELECT FROM pipeline_applicationsource link WHERE link.application_id = own.id)
+        ELSE EXISTS (SELECT FROM pipeline_applicationsource link
+            WHERE link.application_id = own.id AND link.source = %(came_from)s::text) END)
 """
 
 # The first applications after a place, read from the index: a few for each state, then merged.

@@ -37,6 +37,7 @@ class JobFacts(NamedTuple):
     review_target_seconds: int | None = None
     working_hours: dict[str, Any] | None = None
     shown_consents: list[UUID] | None = None  # of the company
+    equality_questions: list[str] | None = None  # of the company
 
     @property
     def review_clock(self) -> ReviewClock | None:
@@ -52,7 +53,8 @@ JOB_FACTS = PreparedStatement(
     f"""
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test,
        job.form_version, posting.review_target_seconds, {REVIEW_HOURS},
-       (SELECT shown_consents FROM jobs_company WHERE id = job.company_id)
+       (SELECT shown_consents FROM jobs_company WHERE id = job.company_id),
+       (SELECT equality_questions FROM jobs_company WHERE id = job.company_id)
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  a constant
@@ -240,6 +242,14 @@ def read_company_jobs(
         text = Concat("posting__title", Value("\n"), "posting__location")
         jobs = jobs.alias(text=folded(text)).filter(text__contains=folded(Value(search)))
     return _read_page(jobs, after, limit)
+
+
+def read_titles(job_ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return the titles of some jobs, in one query; none if there are none."""
+    if not job_ids:
+        return {}
+    rows = JobPosting.objects.filter(job_id__in=job_ids)
+    return dict(rows.values_list("job_id", "title"))
 
 
 def _query_whole() -> QuerySet[Job]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,14 +29,17 @@ def read_person(applicant_id: UUID) -> Applicant:
     return applicant
 
 
-def read_known_person(company_id: UUID, applicant_id: UUID) -> Applicant:
-    """Return a person who has applied to one of a company's jobs, in one query.
+def read_known_person(
+    company_id: UUID, applicant_id: UUID, *, among: Collection[UUID] | None = None
+) -> Applicant:
+    """Return a person who has applied to one of a company's jobs, or of some, in one query.
 
     The name is the last one that this company was given, and `created_at` is when the person first
     applied to it, so it learns nothing about earlier activity elsewhere. Raises ApplicantNotFound,
     also for other companies' applicants.
     """
-    found = _visible_person(company_id, Q(applicant_id=applicant_id))
+    of_jobs = Q() if among is None else Q(job_id__in=among)
+    found = _visible_person(company_id, Q(applicant_id=applicant_id) & of_jobs)
     if found is None:
         raise ApplicantNotFound
     return found

@@ -171,6 +171,7 @@ def _feed_page_sql(rows: type[Event | Change]) -> str:
 SELECT {columns} FROM {table}
 WHERE company_id = %(company)s AND (txid, id) > (%(txid)s, %(row)s)
   AND txid < pipeline_feed_horizon()
+  AND (%(among)s::uuid[] IS NULL OR job_id = ANY(%(among)s::uuid[]))
 ORDER BY txid, id LIMIT %(most)s
 """.format(
         table=rows._meta.db_table,
@@ -185,6 +186,7 @@ _PAGE, _CHANGES = _feed_page_sql(Event), _feed_page_sql(Change)
 _END = """
 SELECT job_id, seq FROM pipeline_event
 WHERE company_id = %(company)s AND txid < pipeline_feed_horizon()
+  AND (%(among)s::uuid[] IS NULL OR job_id = ANY(%(among)s::uuid[]))
 ORDER BY txid DESC, id DESC LIMIT 1
 """
 
@@ -192,14 +194,18 @@ ORDER BY txid DESC, id DESC LIMIT 1
 _END_OF_CHANGES = """
 SELECT id FROM pipeline_change
 WHERE company_id = %(company)s AND txid < pipeline_feed_horizon()
+  AND (%(among)s::uuid[] IS NULL OR job_id = ANY(%(among)s::uuid[]))
 ORDER BY txid DESC, id DESC LIMIT 1
 """
 
 
-def feed_end(company_id: UUID) -> FeedPlace | None:
-    """Return the place after the last event in a company's feed; None if it is empty. One query."""
+def feed_end(company_id: UUID, *, among: list[UUID] | None = None) -> FeedPlace | None:
+    """Return the place after the last event in a company's feed; None if it is empty. One query.
+
+    `among`: only events of these jobs are in the feed.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_END, {"company": company_id})
+        cursor.execute(_END, {"company": company_id, "among": among})
         row = cursor.fetchone()
     return FeedPlace(*row) if row else None
 
@@ -214,40 +220,54 @@ def _removed_log_end(company_id: UUID, after: FeedPlace) -> tuple[int, int]:
     return removed.last_txid, removed.last_id
 
 
-def read_feed(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
+def read_feed(
+    company_id: UUID, *, after: FeedPlace | None, limit: int, among: list[UUID] | None = None
+) -> Page[Event]:
     """Return a page of a company's feed after a place (two queries), or from its start (one).
 
-    Events of logs that were removed to the archive are left out. Raises UnknownPlace if the company
-    has no such event, LogArchived if it was in such a log, and not its last one.
+    `among`: only the events of these jobs. Events of logs that were removed to the archive are left
+    out. Raises UnknownPlace if the company has no such event, LogArchived if it was in such a log,
+    and not its last one.
     """
     txid, row_id = _START
     if after:
+        if among is not None and after.job_id not in among:
+            raise UnknownPlace
         events = Event.objects.filter(company_id=company_id, job_id=after.job_id, seq=after.seq)
         found = events.values_list("txid", "id").first()
         txid, row_id = found or _removed_log_end(company_id, after)
-    values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}
+    place: dict[str, Any] = {"txid": txid, "row": row_id, "most": limit + 1}
+    values = {"company": company_id, "among": among} | place
     return Page.cut(list(Event.objects.raw(_PAGE, values)), limit)
 
 
-def changes_end(company_id: UUID) -> UUID | None:
-    """Return the last of a company's changes that its feed shows now. One query."""
+def changes_end(company_id: UUID, *, among: list[UUID] | None = None) -> UUID | None:
+    """Return the last of a company's changes that its feed shows now. One query.
+
+    `among`: only changes of these jobs.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_END_OF_CHANGES, {"company": company_id})
+        cursor.execute(_END_OF_CHANGES, {"company": company_id, "among": among})
         row = cursor.fetchone()
     return row[0] if row else None
 
 
-def read_changes(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Change]:
+def read_changes(
+    company_id: UUID, *, after: UUID | None, limit: int, among: list[UUID] | None = None
+) -> Page[Change]:
     """Return a page of a company's changes after one of them (two queries), or from the first.
 
-    Raises UnknownPlace if the company has no such change.
+    `among`: only the changes of these jobs. Raises UnknownPlace if the company has no such change.
     """
     txid, row_id = 0, UUID(int=0)
     if after:
         changes = Change.objects.filter(company_id=company_id, id=after)
-        place = changes.values_list("txid", "id").first()
-        if place is None:
+        if among is not None:
+            changes = changes.filter(job_id__in=among)
+        found = changes.values_list("txid", "id").first()
+        if found is None:
             raise UnknownPlace
-        txid, row_id = place
-    values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}
+        txid, row_id = found
+    place: dict[str, Any] = {"txid": txid, "row": row_id, "most": limit + 1}
+    values = {"company": company_id, "among": among} | place
     return Page.cut(list(Change.objects.raw(_CHANGES, values)), limit)

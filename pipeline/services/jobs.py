@@ -64,6 +64,12 @@ from pipeline.services.joining import write_reference
 security = logging.getLogger("security")
 
 JOB_CHANGED = activity.declare("job.changed", activity.Group.RULES, _("Changed a job: %(what)s"))
+SEATS_PLANNED = activity.declare(
+    "seats.planned", activity.Group.RULES, _("Planned a change of the seats of a job: %(seats)s")
+)
+PLAN_CANCELLED = activity.declare(
+    "seats.cancelled", activity.Group.RULES, _("Cancelled a planned change of the seats of a job")
+)
 
 
 MOST_SANDBOX_JOBS = 20
@@ -507,6 +513,8 @@ def plan_seats(
     row.save(force_insert=True)
     record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
     job.note_due(row.next_at)
+    who = {"company_id": job.company_id, "by": actor.id, "job_id": job.id}
+    job.source.note_activity(SEATS_PLANNED, **who, about={"seats": f"{row.seats:+d}"})
     write(job, commit=True)
     ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": row.id}
     facts = {name: str(value) for name, value in ids.items()}
@@ -529,6 +537,8 @@ def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
     if not deleted:
         raise PlannedSeatsNotFound
     record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
+    who = {"company_id": job.company_id, "by": actor.id, "job_id": job.id}
+    job.source.note_activity(PLAN_CANCELLED, **who)
     write(job, commit=True)
     ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": planned_id}
     security.info("seats.cancelled", extra={name: str(value) for name, value in ids.items()})

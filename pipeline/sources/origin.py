@@ -71,6 +71,12 @@ def clean(value: Any) -> str:
     return _BLANKS.sub(" ", cleaned_name(text[: 10 * SOURCE_LENGTH]))[:SOURCE_LENGTH].strip()
 
 
+def read_filter(value: str) -> str:
+    """Return the source by which a list is filtered, as it is kept; empty: people came directly."""
+    named = clean(value.lower())
+    return "" if named == DIRECT else named
+
+
 def link_to(address: str, origin: Origin) -> str:
     """Return a link to a page that names its origin."""
     return f"{address}{origin.query}"

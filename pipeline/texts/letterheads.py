@@ -12,12 +12,19 @@ from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from applicants import codes
+from jobs import activity
 from jobs.models import Company
 from pipeline.models import Letterhead
 from pipeline.wording.english import isolated, strip_isolates
 
+SENDER_CHANGED = activity.declare(
+    "letterhead.changed",
+    activity.Group.RULES,
+    gettext_lazy("Changed the name or the reply address of emails to applicants"),
+)
 security = logging.getLogger("security")
 
 # Words that make a mail program, or a reader, take a name for an address.
@@ -142,6 +149,7 @@ def _save(row: Letterhead, by: UUID, what: str) -> None:
     row.save()
     about = {"company": str(row.company_id), "by": str(by), "what": what}
     security.info("letterhead.changed", extra=about)
+    activity.note(SENDER_CHANGED, company_id=row.company_id, by=by)
 
 
 def _handle(company_id: UUID, user_id: UUID) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
+from jobs import activity
 from jobs.models import Company, JobPosting
 from pipeline.domain.states import CHOSEN_REASONS, Outcome
 from pipeline.models import CompanyText, DecisionText
@@ -37,6 +38,11 @@ from pipeline.texts.letterheads import letterhead_of, lock_letterhead
 from pipeline.wording.english import isolated
 from pipeline.wording.language import code
 
+TEXT_CHANGED = activity.declare(
+    "text.changed",
+    activity.Group.RULES,
+    gettext_lazy("Changed the text of emails to applicants: %(kind)s"),
+)
 security = logging.getLogger("security")
 
 # Versions of each text that are kept.
@@ -201,6 +207,7 @@ def save_text(
     letterhead.save(update_fields=["has_texts"])
     about = {"company": str(company_id), "by": str(by), "kind": str(kind.name)}
     security.info("text.changed", extra=about | {"version": row.version, "is_own": bool(given)})
+    activity.note(TEXT_CHANGED, company_id=company_id, by=by, about={"kind": kind.name})
 
 
 def fill_sentence(text: str, *, job_id: UUID, name: str) -> str:

@@ -16,8 +16,10 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
+from jobs import activity
 from jobs.models import Company
 from pipeline.domain.errors import (
     TooManyWebhooks,
@@ -75,6 +77,15 @@ SHOWN_AGAIN_FOR = timedelta(minutes=5)
 
 OffReason = WebhookEndpoint.OffReason
 
+WEBHOOK_ADDED = activity.declare("webhook.created", activity.Group.KEYS, _("Added a webhook"))
+WEBHOOK_CHANGED = activity.declare(
+    "webhook.changed", activity.Group.KEYS, _("Changed a webhook, or switched it on or off")
+)
+WEBHOOK_ROTATED = activity.declare(
+    "webhook.secret_rotated", activity.Group.KEYS, _("Gave a webhook a new secret")
+)
+WEBHOOK_DELETED = activity.declare("webhook.deleted", activity.Group.KEYS, _("Deleted a webhook"))
+
 
 @transaction.atomic
 def create(
@@ -84,6 +95,7 @@ def create(
     description: str = "",
     types: list[str] | None = None,
     endpoint_id: UUID | None = None,
+    by: UUID | None = None,
 ) -> tuple[WebhookEndpoint, str]:
     """Create an endpoint of a company; return it and its secret.
 
@@ -115,11 +127,14 @@ def create(
         raise WebhookAlreadyMade from None
     endpoint.refresh_from_db()
     security.info("webhook.created", extra=endpoint.log_ids)
+    activity.note(WEBHOOK_ADDED, company_id=company_id, by=by)
     return endpoint, secret
 
 
 @transaction.atomic
-def change(*, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]) -> WebhookEndpoint:
+def change(
+    *, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any], by: UUID | None = None
+) -> WebhookEndpoint:
     """Change some of url, description, types and is_active; all or nothing.
 
     When switched on, an endpoint begins without its failures. When it is switched off, waiting
@@ -136,12 +151,17 @@ def change(*, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]) -> W
         WebhookEndpoint.objects.filter(id=endpoint.id).update(**changes)
     endpoint.refresh_from_db()
     security.info("webhook.changed", extra=endpoint.log_ids)
+    activity.note(WEBHOOK_CHANGED, company_id=company_id, by=by)
     return endpoint
 
 
 @transaction.atomic
 def rotate_secret(
-    *, company_id: UUID, endpoint_id: UUID, rotation_id: UUID | None = None
+    *,
+    company_id: UUID,
+    endpoint_id: UUID,
+    rotation_id: UUID | None = None,
+    by: UUID | None = None,
 ) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the previous one also signs for a day.
 
@@ -168,11 +188,12 @@ def rotate_secret(
     )
     endpoint.refresh_from_db()
     security.info("webhook.secret_rotated", extra=endpoint.log_ids)
+    activity.note(WEBHOOK_ROTATED, company_id=company_id, by=by)
     return endpoint, secret
 
 
 @transaction.atomic
-def delete(*, company_id: UUID, endpoint_id: UUID) -> None:
+def delete(*, company_id: UUID, endpoint_id: UUID, by: UUID | None = None) -> None:
     """Delete an endpoint with its secrets; its deliveries are removed by age.
 
     Raises WebhookNotFound.
@@ -180,6 +201,7 @@ def delete(*, company_id: UUID, endpoint_id: UUID) -> None:
     endpoint = lock(company_id, endpoint_id)
     endpoint.delete()
     security.info("webhook.deleted", extra=endpoint.log_ids)
+    activity.note(WEBHOOK_DELETED, company_id=company_id, by=by)
 
 
 def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:

@@ -1,4 +1,4 @@
-"""Sentences that the scripts of pages say. A page in another language than English brings them translated.
+"""Sentences that the scripts of pages say: pages in other languages bring them translated.
 
 `static/js/words.js` finds each by its English text; a test compares both.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
@@ -72,6 +72,7 @@ def create_limited_key(
     per_minute: int | None = None,
     key_id: UUID | None = None,
     expires_in_days: int | None = None,
+    job_ids: Collection[UUID] = (),
     by: UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key of a company with limits. See `create_api_key` and `limit_key`."""
@@ -81,6 +82,7 @@ def create_limited_key(
         scopes=scopes,
         key_id=key_id,
         expires_in_days=expires_in_days,
+        job_ids=job_ids,
         by=by,
     )
     limit_key(key_id=row.id, types=types, per_minute=per_minute)

@@ -19,6 +19,7 @@ from tests.support.callers import (
 )
 
 FIELDS = ["id", "hint", "name", "scopes", "created_at", "last_used_at", "revoked_at", "expires_at"]
+FIELDS += ["job_ids"]
 
 
 def test_a_new_key_is_shown_once_and_opens_what_its_scopes_say(owner_api: SessionCaller) -> None:

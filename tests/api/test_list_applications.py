@@ -12,8 +12,10 @@ from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
 from pipeline.maintenance import name_index
 from pipeline.models import Application, ApplicationTag
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors import job_applications
 from pipeline.services.leaving import remove
+from pipeline.sources.origin import Origin
 from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers, signed_in
 
@@ -220,3 +222,17 @@ def test_applications_are_found_by_their_texts(acme: Caller, job: UUID) -> None:
     assert names(acme, job, {"metadata[source]": "fair"}) == ["Fay", "Eva"]
     assert names(acme, job, {"metadata[source]": "fair", "metadata[booth]": "1"}) == ["Fay"]
     assert names(acme, job, {"metadata[source]": "web"}) == []
+
+
+def test_a_list_is_filtered_by_the_source_of_the_link(acme: Caller, company: Company) -> None:
+    job = factories.job(company_id=company.id)
+    for name, source in (("Ann A", "fair"), ("Ben B", "board"), ("Cem C", ""), ("Dee D", "fair")):
+        origin = Origin.read({"source": source})
+        factories.application(job, factories.applicant(name=name), companions=[origin])
+
+    assert names(acme, job, {"source": "Fair"}) == ["Dee", "Ann"]
+    assert names(acme, job, {"source": "direct"}) == ["Cem"]
+    assert names(acme, job, {"source": "nowhere"}) == []
+    erase_person(applicant_id=Application.objects.get(job_id=job, name="Dee D").applicant_id)
+    assert names(acme, job, {"source": "fair"}) == ["Ann"]
+    assert names(acme, job, {"source": "direct"}) == ["Cem"]

@@ -36,6 +36,9 @@ PRESSED = {
     "read_messages": "test_an_applicants_message_is_read_and_marked",
     **dict.fromkeys(("my_messages", "read_my_messages"), "test_an_applicant_reads_and_answers"),
     **dict.fromkeys(("write_bulk_message", "stop_bulk_message"), TO_SEVERAL),
+    **dict.fromkeys(
+        ("join_pool", "write_to_pool"), "test_a_person_agrees_to_hear_of_jobs_is_told_and_stops_it"
+    ),
     "api_keys": "test_keys_are_made_and_revoked",
     **dict.fromkeys(
         ("job_access", "remove_job_access"), "test_a_colleague_gets_one_job_and_loses_it"

@@ -13,6 +13,7 @@ from tests.browser.helpers import sign_in_applicant, usable_by_everybody
 from tests.browser.pointer import Hands
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
+from tests.support import factories
 from tests.support.correspondence import from_applicant, from_company
 
 pytestmark = pytest.mark.slow
@@ -110,3 +111,36 @@ def test_several_people_are_written_to_and_it_is_stopped(owner: Hands, world: Wo
     owner.press("Stop: send no more")
 
     shows(owner.page, "Stopped.")
+
+
+def test_a_person_agrees_to_hear_of_jobs_is_told_and_stops_it(
+    owner: Hands, browser_page: OpenPage, site: Site, world: World
+) -> None:
+    owner.page.goto(reverse("company_privacy"))
+    owner.fill("Months in the talent pool", "12")
+    owner.press("Save the months")
+    shows(owner.page, "Saved. People who apply from now on are asked.")
+    page = browser_page("phone")
+    sign_in_applicant(page.context, site.url, world.applicant)
+    me = Hands(page, "mouse")
+    page.goto(reverse("my_privacy", args=[world.my_place.id]))
+    me.press("Yes, tell me about other jobs")
+    shows(page, "You have agreed.")
+    usable_by_everybody(page, "my_privacy_in_pool")
+
+    owner.page.goto(reverse("talent_pool"))
+    shows(owner.page, "1 person")
+    usable_by_everybody(owner.page, "talent_pool_filled")
+    job = factories.job(company_id=world.company.id)
+    owner.follow("Tell them of a job")
+    owner.page.get_by_label("Tell them of the job").select_option(str(job))
+    owner.fill("Message", "Dear {name}, this may be for you.")
+    owner.press("See who gets it")
+    usable_by_everybody(owner.page, "pool_preview")
+    owner.press("Send to 1 person")
+    shows(owner.page, "People in the talent pool")
+
+    me.press("Stop emails about other jobs")
+    shows(page, "You have taken this consent back.")
+    owner.page.goto(reverse("talent_pool"))
+    shows(owner.page, "Nobody is in it yet")

@@ -146,7 +146,7 @@ COMPANY: dict[str, Where] = {
     "decide_many": _job,
     **dict.fromkeys(("go", "shortcuts", "company_settings", "company_reports"), _nothing),
     "reinstate": lambda world: {"application_id": world.missed.id},
-    "people": _nothing,
+    **dict.fromkeys(("people", "talent_pool", "write_to_pool"), _nothing),
     "person": lambda world: {"applicant_id": world.applicant.id},
     **dict.fromkeys(("timeline", "verify_log", "replay", "figures", "reports"), _job),
     "job_sources": _job,
@@ -220,7 +220,7 @@ ONLY_POSTED_TO = set(
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
     withdraw_question company_email_html
-    withdraw_consent state_group decide_group
+    withdraw_consent join_pool state_group decide_group
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
     remove_job_access withdraw_invitation

@@ -14,6 +14,7 @@ from jobs.models import Company, Role, User
 from pipeline.correspondence import bulk
 from pipeline.correspondence.bulk import BulkRefused, Stage
 from pipeline.domain.errors import JobNotFound
+from pipeline.maintenance.expired_rows import remove_batch
 from pipeline.models import Application, ApplicationMessage, BulkMessage, BulkMessageItem
 from pipeline.privacy.erase import erase_person
 from tasks.models import Task
@@ -210,3 +211,21 @@ def test_another_companys_is_nowhere(job: UUID, author: User) -> None:
         assert stranger.get(f"/company/jobs/{path}").status_code == 404
     assert stranger.post(f"/company/jobs/{job}/messages/{row.id}/stop/").status_code == 404
     assert browser_of(author).get(f"/company/jobs/{other}/messages/{row.id}/").status_code == 404
+
+
+def test_it_is_removed_ninety_days_after_its_end_and_the_messages_stay(
+    job: UUID, author: User
+) -> None:
+    rows = {}
+    for days in (91, 89):
+        rows[days] = begun(job, author)
+        run_due_tasks(bulk.TASK)
+        ended = timezone.now() - timedelta(days=days)
+        BulkMessage.objects.filter(id=rows[days].id).update(finished_at=ended)
+    going_on = begun(job, author)
+
+    removed = remove_batch()
+
+    assert (removed["bulk_messages"], removed["bulk_message_items"]) == (1, 3)
+    assert {row.id for row in BulkMessage.objects.all()} == {rows[89].id, going_on.id}
+    assert len(all_texts()) == 6

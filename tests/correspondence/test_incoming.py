@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from django.core import mail
 
+from jobs.models import Company
 from pipeline.correspondence.bodies import strip_quotes
 from pipeline.correspondence.incoming import Envelope, NotForUs, Unreadable, take
 from pipeline.correspondence.reply_addresses import make_reply_address
 from pipeline.domain.errors import TooManyMessages
 from pipeline.models import Application, ApplicationMessage, Attachment
 from pipeline.privacy.erase import erase_person
+from tests.support import factories
 from tests.support.correspondence import answer, from_company, received, texts
 from tests.support.documents import PDF
 from tests.support.task_runs import run_due_tasks
@@ -143,7 +145,7 @@ def test_auto_submitted_no_is_a_persons(application: Application) -> None:
     assert received(answer(application, Auto_Submitted="no")) == "shown"
 
 
-def bounce(message_id: str, action: str = "failed") -> bytes:
+def bounce(message_id: str, action: str = "failed", *, answers_to: str = "") -> bytes:
     return (
         "From: MAILER-DAEMON@mx.example\nTo: no-reply@line.example\nSubject: Undelivered\n"
         "MIME-Version: 1.0\n"
@@ -151,7 +153,8 @@ def bounce(message_id: str, action: str = "failed") -> bytes:
         "\n--b\nContent-Type: text/plain\n\nSorry.\n"
         "--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\n"
         f"Action: {action}\nStatus: 5.1.1\n"
-        f"--b\nContent-Type: message/rfc822\n\nMessage-ID: {message_id}\nSubject: A\n\nHi\n--b--\n"
+        f"--b\nContent-Type: message/rfc822\n\nMessage-ID: {message_id}\nSubject: A\n"
+        f"Reply-To: {answers_to}\n\nHi\n--b--\n"
     ).encode()
 
 
@@ -168,10 +171,30 @@ def test_an_email_that_comes_back_marks_the_message_that_it_brought(
     sent.refresh_from_db()
     assert sent.email_state == "SENT"
 
-    assert take(bounce(message_id), Envelope(["no-reply@line.example"])) == "came back"
+    returned = bounce(message_id, answers_to=mail.outbox[-1].reply_to[0])
+    assert take(returned, Envelope(["no-reply@line.example"])) == "came back"
     sent.refresh_from_db()
     assert (sent.email_state, sent.email_problem) == ("BOUNCED", "BOUNCED")
     assert texts(application) == [sent.text]
+
+
+def test_a_report_that_knows_only_the_message_id_is_not_believed(
+    application: Application, company: Company
+) -> None:
+    sent = from_company(application)
+    run_due_tasks()
+    message_id = mail.outbox[-1].extra_headers["Message-ID"]
+    other = factories.application(factories.job(company_id=company.id))
+    of_another_thread = make_reply_address(other.id)
+
+    for answers_to in ("", "jobs@reply.example", of_another_thread):
+        with pytest.raises(NotForUs):
+            take(bounce(message_id, answers_to=answers_to), Envelope(["no-reply@line.example"]))
+    assert take(bounce(message_id), Envelope([of_another_thread])) == "automatic"
+    sent.refresh_from_db()
+    assert sent.email_state == "SENT"
+
+    assert take(bounce(message_id), Envelope([make_reply_address(application.id)])) == "came back"
 
 
 def test_a_report_about_nothing_of_ours_is_not_for_us(application: Application) -> None:

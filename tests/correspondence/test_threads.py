@@ -306,7 +306,7 @@ def test_without_the_lock_a_message_would_be_left(
         together([partial(erase_person, applicant_id=found.applicant_id)])
         return found
 
-    monkeypatch.setattr(threads, "_lock", read_without_lock)
+    monkeypatch.setattr(threads, "lock_application", read_without_lock)
 
     from_company(application)
 

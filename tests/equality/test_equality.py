@@ -23,6 +23,7 @@ from pipeline.privacy.retention import _separate_people
 from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.applicants import applicant_browser
+from tests.support.callers import Caller, code_of, pointers, signed_in
 from tests.support.clock import let_time_pass
 from tests.support.pages import page_of, text_of
 
@@ -206,3 +207,45 @@ def test_nobody_can_subtract_a_small_number(cells: dict[str, int]) -> None:
 
 def test_the_codes_of_questions_and_choices_fit_their_columns() -> None:
     assert all(len(code) <= 20 for code in QUESTIONS)
+
+
+def test_programs_learn_what_is_asked_and_send_what_people_choose(job: UUID) -> None:
+    asked = Caller().get(f"/jobs/{job}/privacy").json()["equal_opportunity"]
+    path = f"/jobs/{job}/applications"
+    stranger = {"name": "A", "email": "a@example.org", "equal_opportunity": {"age": "under_25"}}
+
+    own = signed_in(factories.applicant()).post(path, {"equal_opportunity": {"gender": "woman"}})
+    unproved = Caller().post(path, stranger)
+    silent = signed_in(factories.applicant()).post(path, {})
+
+    assert [each["code"] for each in asked] == ["gender", "age"]
+    assert asked[0]["choices"][0] == {"code": "woman", "label": "Woman"}
+    assert [each.status_code for each in (own, unproved, silent)] == [201, 202, 201]
+    assert "woman" not in own.content.decode()
+    kept = sorted(list(row.choices.items()) for row in EqualityAnswers.objects.all())
+    assert kept == [[("age", "under_25")], [("gender", "woman")]]
+
+
+@pytest.mark.parametrize(
+    ("choices", "pointer"),
+    [
+        ({"minority": "yes"}, "/equal_opportunity/minority"),  # the company does not ask it
+        ({"gender": "x"}, "/equal_opportunity/gender"),
+        ({"height": "tall"}, "/equal_opportunity/height"),
+        ([], "/equal_opportunity"),
+    ],
+)
+def test_a_program_is_refused_what_is_not_asked(job: UUID, choices: Any, pointer: str) -> None:
+    ann = signed_in(factories.applicant())
+
+    refused = ann.post(f"/jobs/{job}/applications", {"equal_opportunity": choices})
+
+    assert code_of(refused) == (400, "VALIDATION_ERROR")
+    assert pointers(refused) == [pointer]
+    assert not Application.objects.exists()
+
+
+def test_a_company_says_nothing_of_people_that_it_submits(acme: Caller, job: UUID) -> None:
+    body = {"name": "A", "email": "a@example.org", "equal_opportunity": {"gender": "man"}}
+
+    assert acme.post(f"/jobs/{job}/applications", body).status_code == 400

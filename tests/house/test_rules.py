@@ -86,7 +86,7 @@ def _is_text(node: ast.AST) -> bool:
 # Gives a company's page a name, which nobody else can take.
 CAREERS_ROOM = {"pipeline/careers/pages.py"}
 # Publishes a company's texts, one editor after the other.
-CONSENTS_ROOM = {"pipeline/consents/versions.py"}
+CONSENTS_ROOM = {"pipeline/consents/pool.py", "pipeline/consents/versions.py"}
 # Takes whole archived logs off the database.
 REMOVAL = {"pipeline/audit/removal.py"}
 

@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models.functions import Now
 
+from pipeline.management.doctor import site_findings
 from pipeline.models import Heartbeat, WebServer
 from tasks.models import TaskType, TaskWorker
 from tests.database.test_roles import application, role
@@ -254,3 +255,18 @@ def test_a_pooler_that_drops_settings_is_a_warning() -> None:
         connection.close()
 
     assert levels["A pooler has dropped settings of the connection: lock_timeout."] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("address", "server", "level"),
+    [("", "", "ok"), ("jobs+{}@x.example", "", "warning"), ("jobs+{}@x.example", "mx", "ok")],
+)
+def test_answers_by_email_without_a_server_that_proves_them_are_a_warning(
+    settings: Any, address: str, server: str, level: str
+) -> None:
+    settings.REPLY_ADDRESS, settings.INCOMING_AUTHSERV_ID = address, server
+
+    [finding] = site_findings.check_answers()
+
+    assert finding.level == level
+    assert ("Set INCOMING_AUTHSERV_ID" in finding.advice) == (level == "warning")

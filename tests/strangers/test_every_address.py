@@ -59,7 +59,7 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 
 
-def _bearer(token: str) -> Client:
+def bearer(token: str) -> Client:
     return Client(raise_request_exception=False, headers={"Authorization": f"Bearer {token}"})
 
 
@@ -72,26 +72,26 @@ def _member(role: Role | None) -> Client:
 
 def _key(*scopes: Scope) -> Client:
     other = factories.company(name="Other")
-    return _bearer(keys.create(company_id=other.id, name="theirs", scopes=scopes)[1])
+    return bearer(keys.create(company_id=other.id, name="theirs", scopes=scopes)[1])
 
 
 def _portal() -> Client:
     other = factories.company(name="Other")
     theirs = factories.application(factories.job(company_id=other.id))
     key, _ = keys.create(company_id=other.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
-    return _bearer(portal_tokens.grant(key_id=key.id, applicant_id=theirs.applicant_id).token)
+    return bearer(portal_tokens.grant(key_id=key.id, applicant_id=theirs.applicant_id).token)
 
 
 STRANGERS: dict[str, Callable[[], Client]] = {
     "nobody": lambda: Client(raise_request_exception=False),
-    "a forged key": lambda: _bearer("nilk_" + "x" * 43),
+    "a forged key": lambda: bearer("nilk_" + "x" * 43),
     "a key": lambda: _key(*Scope),
     "a read key": lambda: _key(Scope.READ),
     "an owner": lambda: _member(Role.OWNER),
     "a viewer": lambda: _member(Role.VIEWER),
     "an account without company": lambda: _member(None),
     "another company's site": _portal,
-    "an applicant's token": lambda: _bearer(str(signed_in(factories.applicant()).token)),
+    "an applicant's token": lambda: bearer(str(signed_in(factories.applicant()).token)),
     "an applicant": lambda: applicant_browser(factories.applicant()),
 }
 # Pages know no tokens, as the key shows, which goes everywhere. With --long, these go there too.

@@ -14,7 +14,8 @@ from django.test import Client
 from django.urls import resolve
 
 from applicants.models import Applicant
-from jobs.models import Company, JobMember, JobPosting, JobRole, Membership, Role
+from jobs import keys
+from jobs.models import Company, JobMember, JobPosting, JobRole, Membership, Role, Scope
 from pipeline.api import auth
 from pipeline.api.openapi.schemas import OPERATION
 from pipeline.domain.permissions import RULES, Action
@@ -29,7 +30,7 @@ from pipeline.models import (
 from pipeline.pages import access
 from tests.strangers.acme import furnish, state_of
 from tests.strangers.addresses import Address, addresses
-from tests.strangers.test_every_address import NOT_READY, _send, faults
+from tests.strangers.test_every_address import NOT_READY, _send, bearer, faults
 from tests.support import factories
 from tests.support.accounts import browser_of, job_member_of, member_of
 
@@ -40,6 +41,8 @@ OWN = {
     *("account.EmailAddress", "jobs.User", "jobs.Membership", "usersessions.UserSession"),
     *("jobs.Activity", "pipeline.SavedView"),
 }
+# What a key changes by being used.
+OWN_OF_KEY = ("jobs.ApiKey", "pipeline.RequestRecord")
 # They end the session, or belong to the account and not to the company.
 NOT_THE_COMPANYS = ("account/", "me/", "sign-in/", "admin/", "dev/", "demo/", "live/")
 
@@ -81,6 +84,25 @@ def test_of_other_jobs_of_the_company_a_member_of_one_job_sees_and_changes_nothi
 
     assert wrong == []
     assert _state(acme) == before
+
+
+def test_of_other_jobs_of_the_company_a_key_of_one_job_sees_and_changes_nothing() -> None:
+    acme, ids = furnish()
+    _, key = keys.create(
+        company_id=acme.id, name="one", scopes=list(Scope), job_ids=[_other_job(acme)]
+    )
+    JobPosting.objects.filter(job_id__in=ids["job_id"]).exclude(job__status="DRAFT").update(
+        title="Public"
+    )
+    before = _state(acme)
+
+    wrong = faults(lambda: bearer(key), ids, "api/")
+
+    after = _state(acme)
+    for label in OWN_OF_KEY:
+        before.pop(label), after.pop(label)
+    assert wrong == []
+    assert after == before
 
 
 def _unmark_what_an_interviewer_sees(job: Any, seated: Any) -> None:

@@ -22,6 +22,7 @@ from pipeline.models import (
     EXTERNAL_ID_LENGTH,
     METADATA_KEYS,
     METADATA_VALUE_LENGTH,
+    SOURCE_LENGTH,
     WebhookDelivery,
 )
 from pipeline.selectors.job_applications import ORDERS, ReviewFilter
@@ -143,6 +144,11 @@ EXTERNAL_ID = Parameter(
     "Only objects with this `external_id`. Spaces at both ends do not matter, case does.",
     {"type": "string", "maxLength": EXTERNAL_ID_LENGTH},
 )
+SOURCE = Parameter(
+    "source",
+    "Only applications that came by a link with this source, in any case; `direct`: by none.",
+    {"type": "string", "maxLength": SOURCE_LENGTH},
+)
 WITH_EXTERNAL_ID = replace(
     EXTERNAL_ID,
     about="The application's `external_id`.",
@@ -208,6 +214,7 @@ OF_APPLICATIONS = (
     ),
     EXTERNAL_ID,
     METADATA,
+    SOURCE,
     Parameter(
         "search",
         "Only people whose name has words that begin with all these words, in the order of the"

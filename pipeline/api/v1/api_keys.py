@@ -9,20 +9,23 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs import keys
+from jobs.errors import JobsNotOfCompany
 from jobs.keys import MOST_KEY_DAYS
+from jobs.models import MOST_JOBS_OF_KEY, USUAL_SCOPES, ApiKey, Scope
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
-from jobs.models import USUAL_SCOPES, ApiKey, Scope
 from pipeline.api import parameters
 from pipeline.api.auth import authorize_company, caller_of, require_recent_authentication
 from pipeline.api.endpoint import Endpoint, answer_page, read_body
 from pipeline.api.openapi.parameters import PAGED, STATUS_CLASS
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import page_cursor_id, page_cursor_number, page_limit, paginated
-from pipeline.api.v1.fields import Choice, Choices, Name, Nothing, Shape, Whole
+from pipeline.api.v1.fields import Choice, Choices, Id, Name, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
 from pipeline.integrations import request_log
@@ -41,6 +44,13 @@ class ApiKeyIn(Shape):
         default=[scope.value for scope in USUAL_SCOPES],
     )
     expires_in_days = Whole(min_value=1, max_value=MOST_KEY_DAYS, allow_null=True, default=None)
+    job_ids = serializers.ListField(
+        child=Id(),
+        allow_empty=False,
+        max_length=MOST_JOBS_OF_KEY,
+        allow_null=True,
+        default=None,
+    )
 
 
 class ApiKeyOut(TypedDict):
@@ -54,6 +64,7 @@ class ApiKeyOut(TypedDict):
     last_used_at: datetime | None
     revoked_at: datetime | None
     expires_at: datetime | None
+    job_ids: list[UUID] | None
 
 
 class NewApiKeyOut(ApiKeyOut):
@@ -73,6 +84,7 @@ def api_key_out(key: ApiKey) -> ApiKeyOut:
         "last_used_at": key.last_used_at,
         "revoked_at": key.revoked_at,
         "expires_at": key.expires_at,
+        "job_ids": key.job_ids,
     }
 
 
@@ -101,8 +113,11 @@ class ApiKeys(Endpoint):
         NewApiKeyOut,
         status=201,
         takes=(ApiKeyIn,),
-        about="The member must have confirmed their identity within the last ten minutes, "
-        "with their password or, if the account has one, the second step; otherwise 403.",
+        about="Only the jobs in `job_ids` exist for a key that names some: everything else of the"
+        " company is missing from its lists and feeds, and 404 or, where it would change something,"
+        " 403. Without `job_ids`, the key is for the whole company. The member must have"
+        " confirmed their identity within the last ten minutes,"
+        " with their password or, if the account has one, the second step; otherwise 403.",
     )
     def post(self, request: Request) -> Response:
         """Create a key: 201. Only this response shows it."""
@@ -110,13 +125,17 @@ class ApiKeys(Endpoint):
         given = read_body(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
         require_recent_authentication(request)
-        row, key = keys.create(
-            company_id=caller.company_id,
-            name=given["name"],
-            scopes=scopes,
-            expires_in_days=given["expires_in_days"],
-            by=caller.actor_id,
-        )
+        try:
+            row, key = keys.create(
+                company_id=caller.company_id,
+                name=given["name"],
+                scopes=scopes,
+                expires_in_days=given["expires_in_days"],
+                job_ids=given["job_ids"] or (),
+                by=caller.actor_id,
+            )
+        except JobsNotOfCompany as error:
+            raise ValidationError({"job_ids": [ErrorDetail(str(error), "invalid")]}) from None
         where = {"Location": f"{request.path}/{row.id}"}
         return Response({**api_key_out(row), "key": key}, status=201, headers=where)
 

@@ -214,7 +214,7 @@ class EventFeed(Endpoint):
     @describes(
         "list_events",
         Tag.EVENTS,
-        Action.READ_COMPANY,
+        Action.READ_FEED,
         FeedOut,
         parameters=(
             FEED_CURSOR,
@@ -238,12 +238,13 @@ class EventFeed(Endpoint):
         continues from it. An event appears once no older transaction is still running. Save the
         cursor after you have handled the page: a page that you read again holds the same events.
         """
-        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        caller = authorize_company(caller_of(request), Action.READ_FEED)
+        company_id, among = caller.company_id, caller.jobs_allowing(Action.READ_FEED)
         event = parameters.choice(request, "event", EventType)
         name = "after" if "after" in request.query_params else "cursor"
-        after = _feed_place(request, name, company_id)
+        after = _feed_place(request, name, company_id, among)
         try:
-            page = read_feed(company_id, after=after, limit=page_limit(request))
+            page = read_feed(company_id, after=after, limit=page_limit(request), among=among)
         except UnknownPlace:
             refuse_parameter(name, _FOREIGN)
         last = page.rows[-1] if page.rows else after
@@ -259,11 +260,14 @@ class EventFeed(Endpoint):
         return Response(payload, headers=headers)
 
 
-def _feed_place(request: Request, name: str, company_id: UUID) -> FeedPlace | None:
+def _feed_place(
+    request: Request, name: str, company_id: UUID, among: list[UUID] | None
+) -> FeedPlace | None:
     """Return the place in the parameter `name`, else where the client starts; None: the first."""
     text = request.query_params.get(name)
     if text is None:
-        return feed_end(company_id) if parameters.feed_start(request) == "now" else None
+        starts_now = parameters.feed_start(request) == "now"
+        return feed_end(company_id, among=among) if starts_now else None
     place = decode_cursor(text, UUID, int)
     if place is None and text != _START:
         refuse_parameter(name, _FOREIGN)
@@ -298,7 +302,7 @@ class ChangeFeed(Endpoint):
     @describes(
         "list_changes",
         Tag.EVENTS,
-        Action.READ_COMPANY,
+        Action.READ_FEED,
         ChangesOut,
         parameters=(
             CHANGES_CURSOR,
@@ -321,10 +325,11 @@ class ChangeFeed(Endpoint):
         no older transaction is still running. With `/events`, this is everything that a copy of
         jobs and applications needs.
         """
-        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        after = _changes_place(request, company_id)
+        caller = authorize_company(caller_of(request), Action.READ_FEED)
+        company_id, among = caller.company_id, caller.jobs_allowing(Action.READ_FEED)
+        after = _changes_place(request, company_id, among)
         try:
-            page = read_changes(company_id, after=after, limit=page_limit(request))
+            page = read_changes(company_id, after=after, limit=page_limit(request), among=among)
         except UnknownPlace:
             refuse_parameter("cursor", _FOREIGN)
         last = page.rows[-1].id if page.rows else after
@@ -334,11 +339,12 @@ class ChangeFeed(Endpoint):
         return Response({"data": rows, "next_cursor": next_cursor}, headers=headers)
 
 
-def _changes_place(request: Request, company_id: UUID) -> UUID | None:
+def _changes_place(request: Request, company_id: UUID, among: list[UUID] | None) -> UUID | None:
     """Return the change after which the client reads on; None: before the first."""
     text = request.query_params.get("cursor")
     if text is None:
-        return changes_end(company_id) if parameters.feed_start(request) == "now" else None
+        starts_now = parameters.feed_start(request) == "now"
+        return changes_end(company_id, among=among) if starts_now else None
     place = decode_cursor(text, UUID)
     if place is None and text != _START:
         refuse_parameter("cursor", _FOREIGN)

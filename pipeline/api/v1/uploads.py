@@ -28,6 +28,7 @@ from pipeline.api.auth import (
     PortalCaller,
     authorize,
     caller_of,
+    on_job,
     represents_company,
     visible_application,
     visible_job,
@@ -220,7 +221,7 @@ class Uploads(Endpoint):
         throttles.check(request, "upload", caller.log_name)
         given = read_body(request, UploadFormIn if _is_form(request) else AnnouncedUploadIn)
         job = visible_job(caller, given["job_id"])
-        if not _is_within_company(caller, job.company_id):
+        if not _is_within_company(caller, job.company_id, job.id):
             raise JobNotFound
         facts = {
             "company_id": job.company_id,
@@ -266,16 +267,21 @@ def _own_upload(request: Request, upload_id: UUID) -> Attachment:
     caller = caller_of(request)
     authorize(caller, Action.UPLOAD)
     row = find_upload(upload_id, holder=holder_of_caller(caller))
-    if row is None or not _is_within_company(caller, row.company_id):
+    if row is None or not _is_within_company(caller, row.company_id, row.job_id):
         raise UploadNotFound
     return row
 
 
-def _is_within_company(caller: Caller, company_id: UUID) -> bool:
-    """Return whether a caller who acts for one company, or on its site, stays with that company."""
+def _is_within_company(caller: Caller, company_id: UUID, job_id: UUID) -> bool:
+    """Return whether a caller who acts for one company, or on its site, stays with what is theirs.
+
+    That is the company, or the jobs that a key is limited to.
+    """
     if isinstance(caller, PortalCaller):
         return caller.company_id == company_id
-    return not isinstance(caller, CompanyCaller) or represents_company(caller, company_id)
+    if not isinstance(caller, CompanyCaller):
+        return True
+    return represents_company(caller, company_id) and caller.has_job(job_id)
 
 
 class UploadContent(Endpoint):
@@ -324,7 +330,7 @@ class ApplicationFiles(Endpoint):
         """Add uploads to an application that waits in line. Return all its files."""
         caller = caller_of(request)
         facts = visible_application(caller, application_id)
-        authorize(caller, Action.CHANGE_FILES)
+        authorize(on_job(caller, facts.job_id), Action.CHANGE_FILES)
         uploads.attach_later(
             read_body(request, AddedFilesIn)["upload_ids"],
             application_id=facts.id,
@@ -369,7 +375,7 @@ class OneApplicationFile(Endpoint):
         """Remove a file of an application that waits in line. Repeating it is harmless."""
         caller = caller_of(request)
         facts = visible_application(caller, application_id)
-        authorize(caller, Action.CHANGE_FILES)
+        authorize(on_job(caller, facts.job_id), Action.CHANGE_FILES)
         row = find_attachment(file_id, application_id=facts.id)
         is_company = isinstance(caller, CompanyCaller)
         if row and is_company and bytes(row.holder) != holder_of_caller(caller):

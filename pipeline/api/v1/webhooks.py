@@ -227,10 +227,13 @@ class Webhooks(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Create an endpoint: 201. It gets events from now on."""
-        company_id = authorize_company(caller_of(request), _MANAGE).company_id
+        caller = authorize_company(caller_of(request), _MANAGE)
         given = read_body(request, WebhookIn)
         row, secret = endpoints.create(
-            company_id=company_id, endpoint_id=idempotent_row_id(request), **given
+            company_id=caller.company_id,
+            endpoint_id=idempotent_row_id(request),
+            by=caller.actor_id,
+            **given,
         )
         where = {"Location": f"{request.path}/{row.id}"}
         return Response({**webhook_out(row), "secret": secret}, status=201, headers=where)
@@ -260,6 +263,7 @@ class OneWebhook(Endpoint):
             company_id=caller.company_id,
             endpoint_id=webhook_id,
             changes=read_body(request, WebhookChangeIn),
+            by=caller.actor_id,
         )
         return Response(webhook_out(changed))
 
@@ -267,7 +271,7 @@ class OneWebhook(Endpoint):
     def delete(self, request: Request, webhook_id: UUID) -> Response:
         """Delete an endpoint with its secrets: 204. Waiting deliveries are not sent."""
         caller = authorize_company(caller_of(request), _MANAGE)
-        endpoints.delete(company_id=caller.company_id, endpoint_id=webhook_id)
+        endpoints.delete(company_id=caller.company_id, endpoint_id=webhook_id, by=caller.actor_id)
         return Response(status=204)
 
 
@@ -295,6 +299,7 @@ class RotateSecret(Endpoint):
             company_id=caller.company_id,
             endpoint_id=webhook_id,
             rotation_id=idempotent_row_id(request),
+            by=caller.actor_id,
         )
         return Response({**webhook_out(row), "secret": secret})
 

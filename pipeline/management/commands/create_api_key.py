@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs.errors import BadLifetime, BadName, CompanyNotFound
+from jobs.errors import BadLifetime, BadName, CompanyNotFound, JobsNotOfCompany
 from jobs.models import USUAL_SCOPES, Scope
 from jobs.sandboxes import find_or_create_sandbox
 from pipeline.work.catalog import COMPANY_TYPES
@@ -54,6 +54,15 @@ class Command(BaseCommand):
             help="days for which it is valid (default: until it is revoked)",
         )
 
+        parser.add_argument(
+            "--job",
+            type=UUID,
+            action="append",
+            default=[],
+            metavar="JOB_ID",
+            help="limit it to this job; may be repeated (default: the whole company)",
+        )
+
     def handle(
         self,
         *,
@@ -64,6 +73,7 @@ class Command(BaseCommand):
         tasks: list[str] | None,
         tasks_per_minute: int | None,
         expires_in_days: int | None,
+        job: list[UUID],
         **_: Any,
     ) -> None:
         try:
@@ -74,10 +84,11 @@ class Command(BaseCommand):
                 types=tasks,
                 per_minute=tasks_per_minute,
                 expires_in_days=expires_in_days,
+                job_ids=job,
             )
         except CompanyNotFound:
             raise CommandError(f"There is no company {company_id}.") from None
-        except (BadLifetime, BadName, OutOfRange) as error:
+        except (BadLifetime, BadName, JobsNotOfCompany, OutOfRange) as error:
             raise CommandError(f"{error}") from None
         self.stdout.write(key)
 

@@ -50,6 +50,7 @@ IN_TABLES: dict[str, Check] = {
     "anchors": log_findings.check_anchors,  # in the place of the one above
     "archive": log_findings.check_archive,
     "scanner": attachment_findings.check_scanner,
+    "answers": site_findings.check_answers,
     "devices": site_findings.check_devices,
     "receipts": site_findings.check_receipt_keys,
     "web servers": work_findings.check_web_servers,

@@ -9,7 +9,7 @@ from django.db import connection
 
 from jobs.companies import name_controller
 from jobs.models import Company
-from pipeline.consents.versions import CONSENT, NOTICE, Wanted, publish
+from pipeline.consents.versions import NOTICE, POOL, Wanted, publish
 from pipeline.equality.questions import choose
 from pipeline.sources.origin import Origin
 
@@ -19,7 +19,7 @@ _NOTICE = (
     "We keep what you send with your application, to decide on it, and nobody else gets it. Who"
     " reviews it is on our team. Ask us at any time what we have about you."
 )
-_POOL = "You may tell me about other jobs for a year."
+_POOL_MONTHS = 12
 
 _VIEWS = """
 INSERT INTO pipeline_jobviews (job_id, day, source, views)
@@ -44,10 +44,10 @@ def count_views(company_id: UUID) -> None:
 
 
 def tell_people(company: Company) -> None:
-    """Show a notice and a consent where people apply to a company's jobs."""
+    """Show a notice and ask about the talent pool where people apply to a company's jobs."""
     name = f"{company.name.removesuffix(' (demo)')} Ltd"
     contact = "privacy@demo.example"
     name_controller(company_id=company.id, legal_name=name, contact=contact, by=None)
-    wanted = [Wanted(NOTICE, _NOTICE, True), Wanted(CONSENT, _POOL, False)]
+    wanted = [Wanted(NOTICE, _NOTICE, True), Wanted(POOL, "", False, months=_POOL_MONTHS)]
     publish(company_id=company.id, wanted=wanted, seen=(), by=None)
     choose(company_id=company.id, codes=["gender", "age"], by=None)

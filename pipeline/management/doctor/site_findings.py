@@ -81,6 +81,21 @@ def check_emails(*, send_to: str = "") -> Iterator[Finding]:
         yield found_ok("The email server answers. Use --send-to ADDRESS to send a test email.")
 
 
+def check_answers() -> Iterator[Finding]:
+    """Check that answers by email can be told from forged ones."""
+    if not settings.REPLY_ADDRESS:
+        yield found_ok("Applicants answer on their pages: REPLY_ADDRESS is not set.")
+    elif not settings.INCOMING_AUTHSERV_ID:
+        yield found_warning(
+            "Whoever knows a thread’s address can answer in the applicant’s name: no mail server is"
+            " named that proves who sent an email.",
+            "Set INCOMING_AUTHSERV_ID to the name that your mail server writes into"
+            " Authentication-Results.",
+        )
+    else:
+        yield found_ok("Answers by email count as the applicant’s if the mail server proves it.")
+
+
 def check_devices() -> Iterator[Finding]:
     """Check the key of notifications on devices, and look for devices of an earlier key."""
     if not is_push_enabled() and (stored := Device.objects.count()):

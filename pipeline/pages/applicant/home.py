@@ -29,6 +29,7 @@ from pipeline.notifications import previews
 from pipeline.notifications.companies import (
     ALERTS,
     DIGEST,
+    POOL,
     REMINDERS,
     REVIEWS,
     stop_subscription,
@@ -158,6 +159,11 @@ ENDINGS = {
         _("Stop emails about reviews"),
         _("Stop emails about reviews?"),
         _("We no longer send you emails about reviews."),
+    ),
+    POOL: Ending(
+        _("Stop emails about other jobs of this company"),
+        _("Stop emails about other jobs of this company?"),
+        _("We no longer send you emails about other jobs of this company."),
     ),
 }
 

@@ -53,6 +53,7 @@ urlpatterns = [
         my_privacy.withdraw,
         name="withdraw_consent",
     ),
+    path(f"{_MINE}privacy/other-jobs/", my_privacy.join_pool, name="join_pool"),
     path(f"{_MINE}files/", my_files.add, name="add_my_files"),
     path(f"{_MINE}files/<uuid:attachment_id>/", my_files.download, name="my_file"),
     path(f"{_MINE}files/<uuid:attachment_id>/remove/", my_files.remove, name="remove_my_file"),

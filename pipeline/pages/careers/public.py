@@ -24,6 +24,7 @@ from pipeline.careers.pages import Filters, find_page, read_filters, read_logo
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import CareersPage
 from pipeline.selectors.jobs import read_job, read_open_jobs
+from pipeline.sources.origin import Origin
 from pipeline.templatetags.language import link_alternates
 from pipeline.web.languages import PARAMETER, asked_language, in_language_of
 from pipeline.wording.openings import describe_numbers
@@ -149,6 +150,9 @@ def list_context(request: HttpRequest, site: Site) -> dict[str, Any]:
         facts=chosen,
     )
     query = {"q": search, **chosen} if search else chosen
+    origin = Origin.read(request.GET)
+    onward = origin.values | ({PARAMETER: site.language} if site.language else {})
+    carried = query | onward
     return {
         "introduction": markdown.to_html(site.page.introduction),
         "listed": [Listed(job) for job in found.rows],
@@ -159,8 +163,11 @@ def list_context(request: HttpRequest, site: Site) -> dict[str, Any]:
             if len(options) > 1
         ],
         "is_filtered": bool(query),
-        "first_url": f"?{urlencode(query)}" if after else "",
-        "next_url": f"?{urlencode(query | {'after': found.rows[-1].id})}" if found.more else "",
+        "origin": origin,
+        "carried": onward,
+        "onward": f"?{urlencode(onward)}" if onward else "",
+        "first_url": f"?{urlencode(carried)}" if after else "",
+        "next_url": f"?{urlencode(carried | {'after': found.rows[-1].id})}" if found.more else "",
         "summary": share.summary(site.page.introduction),
     }
 
@@ -233,7 +240,15 @@ def show_embedded_form(request: HttpRequest, slug: str, job_id: UUID) -> HttpRes
     """
     page = _public_page(slug)
     job = public_job_of(page, job_id)
-    context = {"site": Site(page), "page": page, "job": job, "numbers": describe_numbers(job)}
+    context = {
+        "site": Site(page),
+        "page": page,
+        "job": job,
+        "numbers": describe_numbers(job),
+        "origin": Origin.read(request.GET),
+        # What people must read or may agree to is on the job's page.
+        "is_on_page": bool(job.form_version or job.company.shown_consents),
+    }
     response = HttpResponse(render_to_string("careers/embedded_form.html", context))
     framed_by = " ".join(page.embed_origins) or NONE
     response["Content-Security-Policy"] = (

@@ -199,7 +199,7 @@ def change_logo(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Save the page first. Then add a logo."))
         return redirect("careers_settings")
     if "remove" in request.POST:
-        remove_logo(company_id=member.company.id)
+        remove_logo(company_id=member.company.id, by=member.user.id)
         messages.success(request, _("The logo is removed."))
         return redirect("careers_settings")
     form = LogoForm(request.POST, request.FILES)

@@ -31,6 +31,7 @@ from pipeline.selectors.job_applications import (
     WantedJobApplications,
 )
 from pipeline.selectors.people import NamePlace
+from pipeline.sources.origin import clean, read_filter
 from pipeline.wording.events import label_status
 
 LONGEST_SEARCH = 100
@@ -53,7 +54,10 @@ ORDER_CHOICES = [
     ("applied_at", gettext_lazy("Oldest first")),
     ("-ended_at", gettext_lazy("Ended last first")),
 ]
-NAMES = ("q", "state", "misses", "cooling", "review", "tag", "assignee", "source", "order")
+NAMES = (
+    *("q", "state", "misses", "cooling", "review", "tag", "assignee", "source", "came_from"),
+    "order",
+)
 
 
 def state_choices() -> list[tuple[str, str]]:
@@ -79,6 +83,7 @@ class ListedFilters:
         given = {name: query.get(name, "").replace("\0", "").strip() for name in NAMES}
         given["q"] = given["q"][:LONGEST_SEARCH].rstrip()
         given["tag"] = normalised_tag(given["tag"])[:TAG_LENGTH].rstrip()
+        given["came_from"] = clean(given["came_from"].lower())
         given["cooling"] = "1" if given["cooling"] == "1" else ""
         given["review"] = given["review"] if given["review"] == ReviewFilter.OVERDUE else ""
         state = given["state"] if given["state"] in STATES else ""
@@ -101,6 +106,7 @@ class ListedFilters:
             assignee=assignee,
             cooling=bool(kept["cooling"]),
             source=ActorKind(source) if source else None,
+            came_from=read_filter(kept["came_from"]) if kept["came_from"] else None,
         )
         return cls({name: value for name, value in kept.items() if value}, filters)
 

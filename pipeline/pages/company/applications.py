@@ -59,13 +59,14 @@ from pipeline.selectors.review import (
     read_job_tags,
     read_row_annotations,
 )
+from pipeline.sources.origin import DIRECT
 from pipeline.wording.english import isolated
 
 MOST_IN_FILE = 10_000
 MOST_VIEWS = 20
 COLUMNS = (
     *("application_id", "name", "email", "status", "outcome", "verified", "misses"),
-    *("applied_at", "ended_at", "tags", "assignee"),
+    *("applied_at", "ended_at", "tags", "assignee", "source"),
 )
 
 security = logging.getLogger("security")
@@ -144,7 +145,8 @@ def _csv_answer(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
             ended = row.ended_at.isoformat() if row.ended_at else None
             values = (row.id, row.name, seen.address, row.status, row.outcome, row.is_verified)
             times = (row.decay_count, row.applied_at.isoformat(), ended)
-            rest = (", ".join(mark.tags), mark.assignee)
+            came_from = DIRECT if seen.source is None else seen.source
+            rest = (", ".join(mark.tags), mark.assignee, came_from)
             given = latest.get(row.id)
             cells = answer_cells(
                 answered, given and given.form_number, given.answers if given else {}

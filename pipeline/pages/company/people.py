@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,14 +9,11 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from jobs.models import Job
-from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.pages import event_rows, page_urls
-from pipeline.pages.access import Member, current_member, for_members, require_permission
+from pipeline.pages.access import chosen_job, current_member, for_members, require_permission
 from pipeline.pages.limits import time_limited
 from pipeline.selectors import applications
-from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import (
     BEFORE_ALL,
@@ -42,7 +38,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """Search the company's applicants by name or whole address, or list the latest ones."""
     member = require_permission(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
-    job = _searched_job(request, member)
+    job = chosen_job(request, member)
     context: dict[str, Any] = {
         "search": search,
         "by_address": "@" in search,
@@ -76,15 +72,6 @@ def index(request: HttpRequest) -> HttpResponse:
     else:
         context["found"] = recent_applications(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
-
-
-def _searched_job(request: HttpRequest, member: Member) -> Job | None:
-    """Return the job in the URL to which a search is limited; None for all jobs."""
-    job_id = page_urls.read_id(request, "job")
-    with suppress(JobNotFound):
-        job = read_job(job_id) if job_id else None
-        return job if job and job.company_id == member.company.id else None
-    return None
 
 
 @for_members()

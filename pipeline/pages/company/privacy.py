@@ -19,12 +19,14 @@ from applicants.forms import NameField
 from jobs.companies import name_controller
 from jobs.models import CONTACT_LENGTH, KEEP_DAYS, NAME_LENGTH, Company, Retention
 from jobs.retention import set_company_period
+from pipeline.consents.pool import set_months
 from pipeline.consents.versions import (
     CONSENT,
     MOST_CONSENTS,
     NOTICE,
     Versions,
     Wanted,
+    pool_of,
     publish,
     read_history,
     shown_by,
@@ -33,7 +35,7 @@ from pipeline.domain.errors import ConsentsChanged
 from pipeline.domain.permissions import Action
 from pipeline.equality import totals
 from pipeline.equality.questions import QUESTIONS, choose
-from pipeline.models import CONSENT_LENGTH, NOTICE_LENGTH
+from pipeline.models import CONSENT_LENGTH, MOST_POOL_MONTHS, NOTICE_LENGTH
 from pipeline.pages.access import Member, for_members, form_member, require_permission
 from pipeline.pages.forms import LinesField, PlainForm
 
@@ -87,7 +89,8 @@ class TextsForm(PlainForm):
     def __init__(self, versions: Versions, data: Any = None) -> None:
         super().__init__(data)
         self.items: dict[str, UUID] = {}
-        rows = [each for each in versions if not each.is_notice]
+        rows = [each for each in versions if each.kind == CONSENT]
+        self.kept = [Wanted.of(each) for each in versions if each.is_of_pool]
         for number in range(min(len(rows) + 1, MOST_CONSENTS)):
             name = f"consent_{number}"
             self.fields[name] = LinesField(
@@ -122,7 +125,22 @@ class TextsForm(PlainForm):
             is_required = bool(given[required.name])
             item = self.items.get(field.name)
             found.append(Wanted(CONSENT, given[field.name], is_required, item))
-        return [each for each in found if each.text]
+        return [*(each for each in found if each.text), *self.kept]
+
+
+class PoolForm(PlainForm):
+    """How long people who agree are in the company's talent pool."""
+
+    months = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_POOL_MONTHS,
+        label=gettext_lazy("Months in the talent pool"),
+        help_text=gettext_lazy(
+            "After that, nobody can write to them unless they agree again. Empty: people are not"
+            " asked."
+        ),
+    )
 
 
 class EqualityForm(PlainForm):
@@ -150,6 +168,8 @@ def show(request: HttpRequest) -> HttpResponse:
         return _publish(request, member)
     if section == "equality":
         return _choose_questions(request, member)
+    if section == "pool":
+        return _set_pool(request, member)
     return _name_controller(request, member)
 
 
@@ -178,6 +198,25 @@ def _choose_questions(request: HttpRequest, member: Member) -> HttpResponse:
     codes = form.cleaned_data["questions"]
     choose(company_id=member.company.id, codes=codes, by=member.user.id)
     messages.success(request, _("Saved. Nobody has to answer."))
+    return redirect("company_privacy")
+
+
+def _set_pool(request: HttpRequest, member: Member) -> HttpResponse:
+    form = PoolForm(request.POST)
+    if not form.is_valid():
+        return _render(request, member, pool=form)
+    months = form.cleaned_data["months"]
+    try:
+        set_months(company_id=member.company.id, months=months, by=member.user.id)
+    except ConsentsChanged:
+        form.add_error(None, str(STALE))
+        return _render(request, member, pool=form)
+    messages.success(
+        request,
+        _("Saved. People who apply from now on are asked.")
+        if months
+        else _("Saved. People who apply are not asked any more. Who agreed stays until their end."),
+    )
     return redirect("company_privacy")
 
 
@@ -216,14 +255,17 @@ def _render(
     controller: ControllerForm | None = None,
     texts: TextsForm | None = None,
     equality: EqualityForm | None = None,
+    pool: PoolForm | None = None,
 ) -> HttpResponse:
     company = member.company
-    shown = shown_by(company)
+    shown, asked = shown_by(company), pool_of(company)
     context = {
         "member": member,
         "controller": controller or ControllerForm.of(company),
         "texts": texts or TextsForm(shown),
         "equality": equality or EqualityForm(initial={"questions": company.equality_questions}),
+        "pool": pool or PoolForm(initial={"months": asked.months if asked else None}),
+        "most_months": MOST_POOL_MONTHS,
         "totals": _described_totals(company),
         "fewest": totals.FEWEST,
         # Of texts that were refused: those that they were written from.
@@ -234,7 +276,7 @@ def _render(
         "usual_days": Retention.USUAL_DAYS,
         "bounds": KEEP_DAYS,
     }
-    status = 422 if controller or texts or equality else 200
+    status = 422 if controller or texts or equality or pool else 200
     return render(request, "company/privacy.html", context, status=status)
 
 

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -18,7 +19,7 @@ from jobs.models import Job
 from pipeline.correspondence import bulk, templates
 from pipeline.correspondence.bulk import Stage
 from pipeline.correspondence.threads import WRITE
-from pipeline.models import MESSAGE_LENGTH, BulkMessage
+from pipeline.models import MESSAGE_LENGTH, Application, BulkMessage
 from pipeline.pages import page_urls
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.forms import LinesField, PlainForm
@@ -33,19 +34,16 @@ STAGE_WORDS = {
     Stage.HIRED: gettext_lazy("People who were hired"),
     Stage.REJECTED: gettext_lazy("People who were rejected"),
 }
+POOL_WORDS = gettext_lazy("People in the talent pool")
 FIELDS_HELP = gettext_lazy(
     "You can use {name}, {job}, {company} and {me}: they stand for the person’s name, the job, your"
     " company and your own name."
 )
 
 
-class BulkMessageForm(PlainForm):
-    """Text for everyone in a stage of a job."""
+class BulkTextForm(PlainForm):
+    """Text for many people."""
 
-    stage = forms.ChoiceField(
-        label=pgettext_lazy("label", "To"),
-        choices=[(each.value, words) for each, words in STAGE_WORDS.items()],
-    )
     text = LinesField(
         label=pgettext_lazy("label", "Message"),
         max_length=MESSAGE_LENGTH,
@@ -63,6 +61,16 @@ class BulkMessageForm(PlainForm):
         return text
 
 
+class BulkMessageForm(BulkTextForm):
+    """Text for everyone in a stage of a job."""
+
+    stage = forms.ChoiceField(
+        label=gettext_lazy("To"),
+        choices=[(each.value, words) for each, words in STAGE_WORDS.items()],
+    )
+    field_order = ("stage", "text")
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(WRITE)
 def write(request: HttpRequest, job_id: UUID) -> HttpResponse:
@@ -75,7 +83,7 @@ def write(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "tab": "messages",
         "form": form,
         "templates": templates.read_all(member.company.id),
-        "bulk_id": _sent_id(request),
+        "bulk_id": sent_id(request),
         "per_minute": settings.BULK_MESSAGES_PER_MINUTE,
     }
     if not form.is_valid():
@@ -84,7 +92,7 @@ def write(request: HttpRequest, job_id: UUID) -> HttpResponse:
     stage, text = Stage(form.cleaned_data["stage"]), form.cleaned_data["text"]
     if "send" in request.POST and (bulk_id := _send(request, member, job, form)):
         return redirect("bulk_message", job.id, bulk_id)
-    context |= _preview(member, job, stage, text)
+    context |= describe_preview(member, job, bulk.find_people(job.id, stage), text)
     status = 422 if form.errors else 200
     return render(request, "correspondence/bulk.html", context, status=status)
 
@@ -96,12 +104,15 @@ def _read_initial(request: HttpRequest, member: Member) -> dict[str, str]:
     return {"stage": request.GET.get("stage", Stage.ACTIVE.value), "text": text}
 
 
-def _preview(member: Member, job: Job, stage: Stage, text: str) -> dict[str, Any]:
-    count = bulk.find_people(job.id, stage).count()
+def describe_preview(
+    member: Member, job: Job, people: QuerySet[Application], text: str
+) -> dict[str, Any]:
+    """Return how many people would get a message, what the first read, and how long it takes."""
+    count = people.count()
     named = member.user.name or member.company.name
     return {
         "count": count,
-        "previews": bulk.preview(job, stage, text, named),
+        "previews": bulk.preview(job, people, text, named),
         "button": ngettext("Send to %(count)s person", "Send to %(count)s people", count)
         % {"count": f"{count:,}"},
         "minutes": -(-count // settings.BULK_MESSAGES_PER_MINUTE),
@@ -111,7 +122,7 @@ def _preview(member: Member, job: Job, stage: Stage, text: str) -> dict[str, Any
 def _send(request: HttpRequest, member: Member, job: Job, form: BulkMessageForm) -> UUID | None:
     """Begin to send, if as many people get it as the page said; return the bulk message's id."""
     stage, text = Stage(form.cleaned_data["stage"]), form.cleaned_data["text"]
-    bulk_id = _sent_id(request)
+    bulk_id = sent_id(request)
     count = str(bulk.find_people(job.id, stage).count())
     if request.POST.get("promised") != count:
         form.add_error(
@@ -126,7 +137,7 @@ def _send(request: HttpRequest, member: Member, job: Job, form: BulkMessageForm)
     return bulk_id
 
 
-def _sent_id(request: HttpRequest) -> UUID:
+def sent_id(request: HttpRequest) -> UUID:
     """Return the id that the form gives its bulk message, or a new one."""
     try:
         return UUID(request.POST.get("bulk", ""))
@@ -149,7 +160,7 @@ def show(request: HttpRequest, job_id: UUID, bulk_id: UUID) -> HttpResponse:
         "tab": "messages",
         "bulk": row,
         "progress": progress,
-        "to": STAGE_WORDS[Stage(row.stage)],
+        "to": POOL_WORDS if row.stage == bulk.POOL else STAGE_WORDS[Stage(row.stage)],
         "may_stop": member.may(WRITE) and row.finished_at is None,
         "poll_seconds": 0 if row.finished_at else POLL_SECONDS,
     }

@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from pipeline.pages.correspondence import applicant, bulk_messages, company, message_templates
+from pipeline.pages.correspondence import (
+    applicant,
+    bulk_messages,
+    company,
+    message_templates,
+    talent_pool,
+)
 
 _THEIRS = "company/applications/<uuid:application_id>/messages/"
 _JOB = "company/jobs/<uuid:job_id>/messages/"
@@ -15,6 +21,8 @@ urlpatterns = [
     path(f"{_JOB}write/", bulk_messages.write, name="write_bulk_message"),
     path(f"{_JOB}<uuid:bulk_id>/", bulk_messages.show, name="bulk_message"),
     path(f"{_JOB}<uuid:bulk_id>/stop/", bulk_messages.stop, name="stop_bulk_message"),
+    path("company/talent-pool/", talent_pool.index, name="talent_pool"),
+    path("company/talent-pool/write/", talent_pool.write, name="write_to_pool"),
     path("company/message-templates/", message_templates.index, name="message_templates"),
     path(
         "company/message-templates/<uuid:template_id>/",

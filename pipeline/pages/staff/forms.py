@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
-from jobs.models import NAME_LENGTH, Invitation, JobRole, Role, Scope
+from jobs.models import MOST_JOBS_OF_KEY, NAME_LENGTH, Invitation, JobRole, Role, Scope
 from pipeline.pages.forms import PlainForm
 from pipeline.work.catalog import catalogued_company_types
 from pipeline.work.start import MOST_A_MINUTE
@@ -166,6 +170,11 @@ class KeyForm(PlainForm):
         label=_("Days until it expires"),
         help_text=_("Leave blank for a key that is valid until you revoke it."),
     )
+    jobs = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Only these jobs"),
+    )
     tasks = forms.MultipleChoiceField(
         required=False,
         choices=lambda: [(each.key, each.title) for each in catalogued_company_types()],
@@ -180,6 +189,20 @@ class KeyForm(PlainForm):
         label=_("Most tasks per minute"),
         help_text=_("Leave blank to use the limit of this site."),
     )
+
+    def __init__(self, jobs: Sequence[tuple[UUID, str]], *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        field: Any = self.fields["jobs"]
+        field.choices = [(str(job_id), title) for job_id, title in jobs]
+
+    def clean_jobs(self) -> list[UUID]:
+        """Return the ticked jobs; none of them: the whole company."""
+        ticked = [UUID(each) for each in self.cleaned_data["jobs"]]
+        if len(ticked) > MOST_JOBS_OF_KEY:
+            raise forms.ValidationError(
+                _("Tick at most %(most)s jobs.") % {"most": MOST_JOBS_OF_KEY}
+            )
+        return ticked
 
     def clean_tasks(self) -> list[str] | None:
         """Return the ticked types; None for all, including types added later."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
@@ -34,12 +36,13 @@ from pipeline.pages.access import (
     require_permission,
 )
 from pipeline.pages.staff.forms import KeyForm
+from pipeline.selectors.jobs import read_company_jobs, read_titles
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.wording.english import isolated
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import create_limited_key, read_many_limits
 
-ROWS = 50
+ROWS, MOST_JOBS = 50, 200
 STATUS_CLASSES = {
     StatusClass.SUCCESS: gettext_lazy("Successful (2xx)"),
     StatusClass.REDIRECTION: gettext_lazy("Not modified (3xx)"),
@@ -64,9 +67,9 @@ def index(request: HttpRequest) -> HttpResponse:
     owner = require_permission(form_member(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
-        return _render(request, owner, KeyForm(initial=initial))
+        return _render(request, owner, KeyForm(_read_jobs(owner), initial=initial))
     raise_if_reauthentication_required(request, app="")
-    form = KeyForm(request.POST)
+    form = KeyForm(_read_jobs(owner), request.POST)
     created = _create(owner, form) if form.is_valid() else None
     if created is None:
         return _render(request, owner, form, status=422)
@@ -130,12 +133,20 @@ def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
             key_id=given["key_id"],
             by=owner.user.id,
             expires_in_days=given["expires_in_days"],
+            job_ids=given["jobs"],
         )
     except BadName as error:
         form.add_error("name", str(error))
     except IntegrityError:
         form.add_error(None, MADE_ALREADY)
     return None
+
+
+def _read_jobs(owner: Member) -> list[tuple[UUID, str]]:
+    """Return the newest jobs that a key can be limited to, with their titles."""
+    theirs: dict[str, Any] = {"status": None, "search": "", "after": None}
+    rows = read_company_jobs(owner.company.id, **theirs, limit=MOST_JOBS).rows
+    return [(job.id, job.posting.title) for job in rows]
 
 
 def _render(
@@ -147,14 +158,23 @@ def _render(
         after = None
     keys = Page.cut(api_keys_of(owner.company.id, after=after, most=ROWS + 1), ROWS)
     limits = read_many_limits(key.id for key in keys.rows)
+    titles = read_titles({job_id for key in keys.rows for job_id in key.job_ids or ()})
     context = {
         "form": form,
         "now": timezone.now(),
-        "keys": [(key, _describe_limits(limits.get(key.id))) for key in keys.rows],
+        "keys": [
+            (key, _describe_limits(limits.get(key.id)), _name_jobs(key, titles))
+            for key in keys.rows
+        ],
         "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
         "first_url": "?" if after else "",
     }
     return render(request, "staff/keys.html", context, status=status)
+
+
+def _name_jobs(key: ApiKey, titles: Mapping[UUID, str]) -> list[str]:
+    """Return the titles of the jobs that a key is limited to; those that are deleted have none."""
+    return [titles.get(job_id, _("a deleted job")) for job_id in key.job_ids or ()]
 
 
 def _describe_limits(limits: Producer | None) -> str:

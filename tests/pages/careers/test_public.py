@@ -13,6 +13,8 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import Company, JobPosting
 from pipeline.careers.pages import save_page, set_logo
+from pipeline.consents.pool import set_months
+from pipeline.models import Application
 from pipeline.services.jobs import close_job
 from tests.careers.test_logos import picture
 from tests.support import factories
@@ -301,3 +303,34 @@ def test_the_form_in_a_frame_works_without_cookies_and_only_from_our_own_page(
     assert factories.row_of(job).waitlist_count == 1
     wrong = browser.post(action, {"name": ""}, headers={"origin": "http://testserver"})
     assert wrong.status_code == 422
+
+
+def test_the_embedded_form_and_list_carry_the_source_of_their_address(
+    company: Company, page: str
+) -> None:
+    job = opening(company, "Baker")
+    browser = Client(headers={"Origin": "http://testserver"})
+
+    shown = browser.get(f"{page}embed/jobs/{job}/?source=Our+site&utm_medium=frame")
+    listed = browser.get(f"{page}embed/?source=Our+site")
+
+    form = shown.content.decode()
+    assert '<input type="hidden" name="source" value="our site">' in form
+    assert '<input type="hidden" name="utm_medium" value="frame">' in form
+    assert f'href="/jobs/{job}/?source=our+site"' in listed.content.decode()
+    told = {"source": "our site", "utm_medium": "frame"}
+    browser.post(f"/jobs/{job}/apply-embedded/", {"name": "A", "email": "a@b.example"} | told)
+    kept = Application.objects.get().came_from
+    assert (kept.source, kept.utm_medium) == ("our site", "frame")
+
+
+def test_where_people_must_read_or_can_agree_the_embedded_form_leads_to_the_page(
+    company: Company, page: str
+) -> None:
+    job = opening(company, "Baker")
+    set_months(company_id=company.id, months=6, by=None)
+
+    shown = Client().get(f"{page}embed/jobs/{job}/?source=fair").content.decode()
+
+    assert "<form" not in shown
+    assert f'href="/jobs/{job}/?source=fair#apply"' in shown

@@ -66,6 +66,8 @@ def shown(client: Client, job: UUID, query: str) -> set[str]:
         ("tag=+Very++Late", {"Dee Rao"}),
         ("source=COMPANY", {"Fay Kim"}),
         ("source=APPLICANT&state=ENDED", {"Bo Berg", "Eli Sato"}),
+        ("came_from=Direct", {*NAMES, "Fay Kim"}),
+        ("came_from=fair", set()),
         ("q=dee", {"Dee Rao"}),
         ("q=dee&tag=night", set()),
         ("order=-ended_at", {"Bo Berg", "Eli Sato"}),
@@ -129,6 +131,7 @@ def test_what_is_shown_is_downloaded(viewer: Client, line: Any, job: UUID) -> No
     assert content.startswith(b"\xef\xbb\xbf")
     assert [row["name"] for row in rows] == ["Dee Rao"]
     assert (rows[0]["misses"], rows[0]["assignee"]) == ("2", line.email)
+    assert rows[0]["source"] == "direct"
     assert "attachment" in answer["Content-Disposition"]
 
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.utils import timezone
+from PIL import Image
 
 from jobs import activity, keys
+from jobs.companies import name_controller
 from jobs.models import Activity, Company, Membership, Role, Scope
+from jobs.retention import set_company_period
 from jobs.team import change_role
+from pipeline.careers.domains import set_domain
+from pipeline.careers.pages import save_page, set_logo
+from pipeline.consents.pool import set_months
+from pipeline.domain.states import Actor, ActorKind
+from pipeline.equality.questions import choose
 from pipeline.maintenance.expired_rows import ACTIVITY_DAYS, remove_batch
 from pipeline.privacy.erase import erase_person
+from pipeline.services.jobs import SeatPlan, cancel_seats, plan_seats
+from pipeline.texts import letterheads
+from pipeline.texts.kinds import KINDS, OFFER
+from pipeline.texts.words import save_text
+from pipeline.webhooks import endpoints
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 
@@ -86,6 +104,82 @@ def test_it_is_kept_for_its_time_and_no_longer(company: Company) -> None:
 
 def test_a_note_fits_the_sentence_of_its_kind() -> None:
     for kind in activity.KINDS.values():
-        words = dict.fromkeys(("whom", "role", "before", "name", "scopes", "what"), "x")
-        assert str(kind.sentence) % (words | {"required": "x"})
+        words = dict.fromkeys(("whom", "role", "before", "name", "scopes", "what", "kind"), "x")
+        words |= dict.fromkeys(("required", "jobs", "seats", "people"), "x")
+        assert str(kind.sentence) % words
         assert len(kind.code) <= 40
+
+
+ACTS: dict[str, Callable[[UUID, UUID, UUID], Any]] = {
+    "letterhead.changed": lambda c, _j, by: letterheads.save(
+        company_id=c, sender_name="Acme People", seen=0, by=by
+    ),
+    "text.changed": lambda c, _j, by: save_text(
+        company_id=c, kind=KINDS[OFFER], parts={"opening": "Dear all"}, seen=0, by=by
+    ),
+    "careers.changed": lambda c, _j, by: save_page(company_id=c, slug="acme", values={}, by=by),
+    "careers.domain_changed": lambda c, _j, by: (
+        save_page(company_id=c, slug="acme", values={}, by=by),
+        set_domain(company_id=c, domain="jobs.acme.example", by=by),
+    ),
+    "careers.logo_changed": lambda c, _j, by: (
+        save_page(company_id=c, slug="acme", values={}, by=by),
+        set_logo(company_id=c, file=a_picture(), size=len(a_picture().getvalue()), by=by),
+    ),
+    "consents.published": lambda c, _j, by: set_months(company_id=c, months=6, by=by),
+    "controller.named": lambda c, _j, by: name_controller(
+        company_id=c, legal_name="Acme GmbH", contact="", by=by
+    ),
+    "keep_days.changed": lambda c, _j, by: set_company_period(company_id=c, keep_days=90, by=by),
+    "equality.chosen": lambda c, _j, by: choose(company_id=c, codes=["age"], by=by),
+    "seats.planned": lambda _c, j, by: planned_by(j, by),
+    "seats.cancelled": lambda _c, j, by: cancel_seats(
+        job_id=j, planned_id=planned_by(j, by), actor=acting(by)
+    ),
+    "webhook.created": lambda c, _j, by: endpoint_by(c, by),
+    "webhook.changed": lambda c, _j, by: endpoints.change(
+        company_id=c, endpoint_id=endpoint_by(c, by), changes={"is_active": False}, by=by
+    ),
+    "webhook.secret_rotated": lambda c, _j, by: endpoints.rotate_secret(
+        company_id=c, endpoint_id=endpoint_by(c, by), by=by
+    ),
+    "webhook.deleted": lambda c, _j, by: endpoints.delete(
+        company_id=c, endpoint_id=endpoint_by(c, by), by=by
+    ),
+}
+
+
+def acting(by: UUID) -> Actor:
+    return Actor(ActorKind.COMPANY, by)
+
+
+def planned_by(job: UUID, by: UUID) -> UUID:
+    plan = SeatPlan(seats=1, first_at=timezone.now() + timedelta(days=2))
+    return plan_seats(job_id=job, plan=plan, actor=acting(by)).id
+
+
+def endpoint_by(company_id: UUID, by: UUID) -> UUID:
+    return endpoints.create(company_id=company_id, url="https://a.example/", by=by)[0].id
+
+
+def a_picture() -> BytesIO:
+    file = BytesIO()
+    Image.new("RGB", (64, 64)).save(file, "PNG")
+    return file
+
+
+@pytest.mark.parametrize("code", ACTS)
+def test_owners_read_who_changed_words_pages_seats_and_webhooks(
+    company: Company, code: str, settings: Any
+) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    owner, job = member_of(company, name="Eli Sato"), factories.job(company_id=company.id)
+
+    ACTS[code](company.id, job, owner.id)
+
+    act = Activity.objects.filter(kind=code).get()
+    assert (act.company_id, act.actor_id) == (company.id, owner.id)
+    assert (act.job_id == job) == code.startswith("seats.")
+    [told] = activity.tell([act])
+    assert told.actor == "Eli Sato"
+    assert told.text in text_of(browser_of(owner))

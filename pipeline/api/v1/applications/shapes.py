@@ -36,7 +36,7 @@ from pipeline.api.v1.fields import (
 from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
 from pipeline.attachments.uploads import holder_of
 from pipeline.consents.agreements import agree
-from pipeline.consents.versions import MOST_CONSENTS
+from pipeline.consents.versions import MOST_SHOWN
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     CHOSEN_REASONS,
@@ -46,6 +46,8 @@ from pipeline.domain.states import (
     ReinstatementReason,
     Status,
 )
+from pipeline.equality.answers import EqualityGiven
+from pipeline.equality.questions import QUESTIONS
 from pipeline.form.answers import Filled, HasForm, LatestAnswers, fill, read_latest
 from pipeline.form.questions import AnswersRefused
 from pipeline.form.versions import MOST_VERSIONS
@@ -72,6 +74,9 @@ def declare_form_version() -> Whole:
     return Whole(min_value=0, max_value=MOST_VERSIONS, required=False)
 
 
+_NOT_ASKED = "The company does not ask this. `GET /jobs/{job_id}/privacy` has what it asks."
+
+
 class UtmIn(Shape):
     """The UTM values of the link that led a person to the job."""
 
@@ -89,12 +94,25 @@ def declare_source() -> Line:
 
 def declare_consents() -> serializers.ListField:
     """Return the field for the versions of a notice and consents that a person agrees to."""
-    return serializers.ListField(child=Id(), max_length=1 + MOST_CONSENTS, required=False)
+    return serializers.ListField(child=Id(), max_length=MOST_SHOWN, required=False)
 
 
 def declare_group_code() -> Line:
     """Return the field by which a person says that they belong to the job's group."""
     return Line(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
+
+
+def _declare_choice(code: str) -> Choice:
+    return Choice(choices=list(QUESTIONS[code].choices), required=False)
+
+
+class EqualOpportunityIn(Shape):
+    """Choices of a person, who need not make any. The company sees totals only."""
+
+    gender = _declare_choice("gender")
+    age = _declare_choice("age")
+    disability = _declare_choice("disability")
+    minority = _declare_choice("minority")
 
 
 class OwnApplicationIn(Shape):
@@ -106,6 +124,7 @@ class OwnApplicationIn(Shape):
     source = declare_source()  # type: ignore[assignment]  # a field of the body
     utm = UtmIn(required=False)
     consents = declare_consents()
+    equal_opportunity = EqualOpportunityIn(required=False)
     group_code = declare_group_code()
 
 
@@ -176,6 +195,7 @@ class UnprovedApplicationIn(Shape):
     source = declare_source()  # type: ignore[assignment]  # a field of the body
     utm = UtmIn(required=False)
     consents = declare_consents()
+    equal_opportunity = EqualOpportunityIn(required=False)
     group_code = declare_group_code()
 
 
@@ -492,13 +512,22 @@ def fill_form(
 def read_companions(
     job: JobFacts, given: Mapping[str, Any], caller: Caller | None = None
 ) -> list[Companion]:
-    """Return what is kept beside an application: where it came from, and what was agreed to.
+    """Return what is kept beside an application: where it came from, what was agreed to and chosen.
 
-    Raises ConsentsChanged, ConsentMissing.
+    Raises ConsentsChanged, ConsentMissing, ValidationError.
     """
     by_company = isinstance(caller, CompanyCaller)
     agreed = agree(job.shown_consents, given.get("consents", ()), by_company=by_company)
-    return [read_origin(given), *agreed]
+    return [read_origin(given), *agreed, _read_equality(job, given)]
+
+
+def _read_equality(job: JobFacts, given: Mapping[str, Any]) -> EqualityGiven:
+    choices: Mapping[str, str] = given.get("equal_opportunity", {})
+    asked = job.equality_questions or ()
+    refused = {code: [ErrorDetail(_NOT_ASKED, "invalid")] for code in choices if code not in asked}
+    if refused:
+        raise ValidationError({"equal_opportunity": refused})
+    return EqualityGiven(choices)
 
 
 def read_origin(given: Mapping[str, Any]) -> Origin:

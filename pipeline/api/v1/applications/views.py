@@ -90,6 +90,7 @@ from pipeline.services.jobs import rename
 from pipeline.services.joining import apply, apply_unverified, change_application_reference, verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge, defer, pass_next, pass_offer, preaccept
+from pipeline.sources.origin import read_filter
 from pipeline.web.addresses import client_address
 
 # Lists of applications for a company: all to a job, and the one with an external id.
@@ -183,8 +184,14 @@ def _list_filters(request: Request, job: JobFacts) -> WantedJobApplications:
         tag=None if tag is None else normalised_tag(tag),
         external_id=parameters.text(request, "external_id"),
         metadata=parameters.metadata(request),
+        came_from=_read_source(request),
         in_review_since=overdue_since(job.review_clock, job.company_id) if overdue else None,
     )
+
+
+def _read_source(request: Request) -> str | None:
+    given = parameters.text(request, "source")
+    return None if given is None else read_filter(given)
 
 
 def _list_order(request: Request) -> ListOrder:
@@ -396,7 +403,7 @@ def _submitted_applicant(caller: CompanyCaller, given: dict[str, Any]) -> Applic
     applicant_id = parse_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound
-    return read_known_person(caller.company_id, applicant_id)
+    return read_known_person(caller.company_id, applicant_id, among=caller.only_jobs)
 
 
 # Endpoints for people's wishes about their turn.

@@ -16,6 +16,7 @@ from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.v1.outputs import Count
 from pipeline.consents.versions import shown_by
 from pipeline.domain.permissions import Action
+from pipeline.equality.questions import EqualityQuestion, asked
 from pipeline.models import ConsentVersion
 from pipeline.selectors.jobs import read_job
 
@@ -38,6 +39,21 @@ class ConsentOut(TypedDict):
     published_at: datetime
 
 
+class EqualityChoiceOut(TypedDict):
+    """Choice of an equal-opportunity question: its code to send, and its words."""
+
+    code: str
+    label: str
+
+
+class EqualityQuestionOut(TypedDict):
+    """Equal-opportunity question that a person can answer when applying; nobody has to."""
+
+    code: str
+    label: str
+    choices: list[EqualityChoiceOut]
+
+
 class PrivacyOut(TypedDict):
     """Responsible company, retention and texts for people who apply to a job."""
 
@@ -45,6 +61,7 @@ class PrivacyOut(TypedDict):
     keep_days: Count
     legal_hold: bool
     consents: list[ConsentOut]
+    equal_opportunity: list[EqualityQuestionOut]
 
 
 class PrivacyOfJob(Endpoint):
@@ -57,7 +74,8 @@ class PrivacyOfJob(Endpoint):
         PrivacyOut,
         tagged=True,
         about="Show `consents` to people before they apply, and send the ids of the notice and of"
-        " what they agree to as `consents` with the application. After `keep_days` from its end, or"
+        " what they agree to as `consents` with the application, and what they choose of"
+        " `equal_opportunity`, if anything. After `keep_days` from its end, or"
         " later under a legal hold, an application is erased.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
@@ -73,8 +91,22 @@ class PrivacyOfJob(Endpoint):
             "keep_days": period.days,
             "legal_hold": period.legal_hold,
             "consents": [consent_out(each) for each in shown_by(job.company)],
+            "equal_opportunity": [
+                question_out(code, each)
+                for code, each in asked(job.company.equality_questions).items()
+            ],
         }
         return answer_read(request, payload)
+
+
+def question_out(code: str, question: EqualityQuestion) -> EqualityQuestionOut:
+    """Return an equal-opportunity question with its choices."""
+    choices = question.choices.items()
+    return {
+        "code": code,
+        "label": str(question.label),
+        "choices": [{"code": choice, "label": str(words)} for choice, words in choices],
+    }
 
 
 def consent_out(row: ConsentVersion) -> ConsentOut:
@@ -83,7 +115,7 @@ def consent_out(row: ConsentVersion) -> ConsentOut:
         "id": row.id,
         "kind": row.kind,
         "version": row.number,
-        "text": row.text,
+        "text": row.shown_text,
         "required": row.is_required,
         "published_at": row.published_at,
     }
