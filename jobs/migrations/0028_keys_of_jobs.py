@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0026_exceptions'),
+        ('jobs', '0027_language'),
     ]
 
     operations = [

@@ -176,7 +176,8 @@ def note_bounce(email_id: str, of_threads: Collection[UUID | None]) -> bool:
     """
     with suppress(ValueError):
         message_id = UUID(hex=email_id.strip("<> ").split("@")[0])
-        brought = ApplicationMessage.objects.filter(id=message_id, application_id__in=of_threads)
+        threads = [each for each in of_threads if each]
+        brought = ApplicationMessage.objects.filter(id=message_id, application_id__in=threads)
         state, problem = MEANINGS["bounced"]
         came_back = brought.filter(email_state__in=[EmailState.SENT, EmailState.QUEUED])
         return bool(came_back.update(email_state=state, email_problem=problem))

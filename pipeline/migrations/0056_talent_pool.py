@@ -5,8 +5,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0026_exceptions'),
-        ('pipeline', '0053_waitlist_members'),
+        ('jobs', '0028_keys_of_jobs'),
+        ('pipeline', '0055_names_of_all_scripts'),
     ]
 
     operations = [

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from jobs.models import Job
 from jobs.retention import period_of
 from pipeline.consents.agreements import Agreed, agree
-from pipeline.consents.versions import shown_by
+from pipeline.consents.versions import pool_of, shown_by
 from pipeline.domain.errors import ConsentsChanged
 from pipeline.equality.answers import EqualityGiven
 from pipeline.equality.questions import asked
@@ -87,6 +87,7 @@ def privacy_context(job: Job) -> dict[str, Any]:
     return {
         "shown_consents": shown_value(job),
         "notice": notices[0] if notices else None,
+        "has_pool": pool_of(job.company) is not None,
         "period": period_of(job),
         "controller": job.company.controller_name,
         "privacy_contact": job.company.privacy_contact,

@@ -21,7 +21,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.attachments.reads import attachments_cache_tag, read_attachments
-from pipeline.consents.versions import pool_of
 from pipeline.correspondence.threads import Side, count_unread
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
@@ -111,7 +110,6 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "files_form": FilesForm(request, job) if may_change_files else None,
             "unread_messages": unread,
             **privacy_context(job),
-            "has_pool": pool_of(job.company) is not None,
             **_log_context(job),
         }
 

@@ -129,7 +129,7 @@ class TextsForm(PlainForm):
 
 
 class PoolForm(PlainForm):
-    """How long people who agree are in the company's talent pool."""
+    """Months for which people who agree are in the company's talent pool."""
 
     months = forms.IntegerField(
         required=False,
