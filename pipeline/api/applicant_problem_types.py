@@ -1,6 +1,5 @@
 """Refusals to applicants: of answers and consents, wishes and contests.
 
-
 `pipeline.api.problem_types` has all refusals together.
 """
 
