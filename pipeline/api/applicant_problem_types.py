@@ -1,4 +1,4 @@
-"""Refusals about wishes and contests: what applicants ask of their place, and after their end.
+"""Refusals to applicants: of answers and consents, wishes and contests.
 
 `pipeline.api.problem_types` has all refusals together.
 """
@@ -68,4 +68,22 @@ CONTEST_ANSWERED = ProblemType(
     about="this request to look again has already been answered",
     remedy="Read the answer. It cannot be changed.",
     raised_as=(line.ContestAnswered,),
+)
+CONSENTS_CHANGED = ProblemType(
+    status=409,
+    code="CONSENTS_CHANGED",
+    title=_("The notice or consents have changed"),
+    about="`consents` names a version that the company does not show now",
+    remedy="`GET /jobs/{id}/privacy` has the current ones. Show them to the person and ask again.",
+    raised_as=(line.ConsentsChanged,),
+)
+REQUIREMENT_NOT_MET = ProblemType(
+    status=409,
+    code="REQUIREMENT_NOT_MET",
+    title=_("An answer rules the application out"),
+    about="the answer to a question with a `must` is another one than the job needs; `detail` is "
+    "the company's own sentence, and `errors` names the question",
+    remedy="The person cannot apply with this answer. Nothing was stored but the number of such "
+    "refusals.",
+    raised_as=(line.RequirementNotMet,),
 )

@@ -13,12 +13,14 @@ from django.utils.translation import gettext_lazy as _
 from jobs import errors as jobs
 from pipeline.api.applicant_problem_types import (  # noqa: F401  in the table
     ALREADY_CONTESTED,
+    CONSENTS_CHANGED,
     CONTEST_ANSWERED,
     CONTEST_TOO_LATE,
     NOT_CONTESTABLE,
     NOT_DEFERRABLE,
     NOT_PASSABLE,
     NOT_PREACCEPTABLE,
+    REQUIREMENT_NOT_MET,
 )
 from pipeline.api.problem_type import ProblemType
 from pipeline.database import errors as database
@@ -266,24 +268,6 @@ FORM_CHANGED = ProblemType(
     "one meanwhile, which asks something else",
     remedy="Read the job: it has the current `questions` and `form_version`. Answer those.",
     raised_as=(line.FormChanged,),
-)
-CONSENTS_CHANGED = ProblemType(
-    status=409,
-    code="CONSENTS_CHANGED",
-    title=_("The notice or consents have changed"),
-    about="`consents` names a version that the company does not show now",
-    remedy="`GET /jobs/{id}/privacy` has the current ones. Show them to the person and ask again.",
-    raised_as=(line.ConsentsChanged,),
-)
-REQUIREMENT_NOT_MET = ProblemType(
-    status=409,
-    code="REQUIREMENT_NOT_MET",
-    title=_("An answer rules the application out"),
-    about="the answer to a question with a `must` is another one than the job needs; `detail` is "
-    "the company's own sentence, and `errors` names the question",
-    remedy="The person cannot apply with this answer. Nothing was stored but the number of such "
-    "refusals.",
-    raised_as=(line.RequirementNotMet,),
 )
 ANSWERS_NOT_CHANGEABLE = ProblemType(
     status=409,

@@ -36,7 +36,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.signals import post_delete, post_save
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from applicants.models import Applicant, Device
 from jobs.models import Membership, User
@@ -216,6 +216,13 @@ class Owner(NamedTuple):
         return {"applicant": str(self.applicant_id)}
 
 
+_FULL = ngettext_lazy(
+    "You already have %(most)s device. Remove one first.",
+    "You already have %(most)s devices. Remove one first.",
+    "most",
+)
+
+
 def add_device(
     owner: Owner,
     *,
@@ -246,12 +253,7 @@ def add_device(
             Device.objects.filter(id=here).exclude(digest=digest).delete()
         others = owner.devices().filter(site_key=vapid_key_id())
         if others.exclude(digest=digest).count() >= MOST_DEVICES:
-            full = ngettext(
-                "You already have %(most)s device. Remove one first.",
-                "You already have %(most)s devices. Remove one first.",
-                MOST_DEVICES,
-            )
-            raise DeviceRefused(full % {"most": MOST_DEVICES})
+            raise DeviceRefused(_FULL % {"most": MOST_DEVICES})
         Device.objects.filter(digest=digest).exclude(id__in=owner.devices()).delete()
         device, is_new = Device.objects.update_or_create(
             digest=digest,
