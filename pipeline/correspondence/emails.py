@@ -169,7 +169,7 @@ def note_tracked(sender: object, event: Any, **_: Any) -> None:
         taken.filter(email_state=EmailState.SENT).update(email_state=state, email_problem=problem)
 
 
-def note_bounce(email_id: str, of_threads: Collection[UUID | None]) -> bool:
+def note_bounce(email_id: str, of_threads: Collection[UUID]) -> bool:
     """Record that the email with this Message-ID came back; return whether it brought a message.
 
     `of_threads`: the applications among whose messages it can be.

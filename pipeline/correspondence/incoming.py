@@ -185,8 +185,9 @@ def _note_report(email: EmailMessage, envelope: Envelope) -> bool:
             continue
         if isinstance(about, Message) and _is_failure(email):
             answers_to = parseaddr(str(about.get("Reply-To", "")))[1]
-            of_threads = proved | {read_reply_address(answers_to)}
-            return emails.note_bounce(str(about.get("Message-ID", "")), of_threads - {None})
+            named = proved | {read_reply_address(answers_to)}
+            of_threads = [each for each in named if each]
+            return emails.note_bounce(str(about.get("Message-ID", "")), of_threads)
     return False
 
 
