@@ -41,20 +41,23 @@ _OF_CODE = {
     "chip",
     "cache",
 }
+# Blocks that fill an attribute that no reader sees.
+_OPENS_CODE = ("block referrer", "block kind")
 
 
 def unmarked(text: str) -> list[str]:
     """Return the texts of a template that people read and that are not marked."""
-    html, found, is_inside = [], [], False
+    html, found, is_inside, is_code = [], [], False, False
     for token in DebugLexer(text).tokenize():
         if token.token_type == TokenType.BLOCK:
             name = token.contents.split()[0]
+            is_code = (is_code or token.contents in _OPENS_CODE) and name != "endblock"
             is_inside = (is_inside or name in _OPENS) and name not in _CLOSES
             if not is_inside and name not in (*_OF_CODE, "translate", "trans", *_CLOSES):
                 found += _words_of_tag(token.contents)
         elif token.token_type == TokenType.VAR and not is_inside:
             found += _words_of_tag(token.contents)
-        elif token.token_type == TokenType.TEXT and not is_inside:
+        elif token.token_type == TokenType.TEXT and not is_inside and not is_code:
             html.append(token.contents)
     return untranslated("".join(html)) + found
 
