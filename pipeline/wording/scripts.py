@@ -1,4 +1,4 @@
-"""Sentences that the scripts of pages say. A page in another language than English brings them translated.
+"""Sentences that the scripts of pages say. A page in another language brings them translated.
 
 `static/js/words.js` finds each by its English text; a test compares both.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_noop as _
 
+PLACE = "place of the zone"  # the name of the place, beside the sentences
 SENTENCES = (
     _("%(duration)s left"),
     _("%(duration)s left."),
