@@ -244,7 +244,7 @@ _WIDGETS: dict[Kind, Any] = {
     Kind.SHORT_TEXT: lambda question: _text(SHORT_LENGTH),
     Kind.LONG_TEXT: lambda question: forms.Textarea(attrs={"maxlength": LONG_LENGTH, "rows": 5}),
     Kind.NUMBER: _number_widget,
-    Kind.DATE: lambda question: forms.DateInput(attrs={"type": "date"}),
+    Kind.DATE: lambda question: forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
     Kind.CHOICE: _choice_widget,
     Kind.CHOICES: _choices_widget,
     Kind.YES_NO: _yes_no_widget,

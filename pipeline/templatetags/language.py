@@ -23,7 +23,7 @@ from pipeline.wording.language import (
     reads_from_the_right,
     zone_name,
 )
-from pipeline.wording.scripts import SENTENCES
+from pipeline.wording.scripts import PLACE, SENTENCES
 
 # The pages that search engines keep, each in every language.
 PUBLIC = frozenset(
@@ -92,30 +92,23 @@ def tag_change_language(language: str) -> str:
         return _("Change language")
 
 
-@register.simple_tag(name="script_words")
-def tag_script_words() -> SafeString | str:
-    """Return what scripts say in the page's language; nothing in English, which they have."""
-    if code() == ENGLISH:
-        return ""
-    return json_script({text: _(text) for text in SENTENCES}, "words")
+@register.simple_tag(name="language_head", takes_context=True)
+def tag_language_head(context: Mapping[str, Any]) -> SafeString | str:
+    """Return what the head of a page says in other languages, and of them.
 
-
-@register.simple_tag(name="zone_place")
-def tag_zone_place() -> SafeString | str:
-    """Return how times name the place of the reader's zone, where that is not in its own name."""
-    if code() == ENGLISH:
-        return ""
-    return format_html(' data-place="{}"', zone_name(timezone.get_current_timezone()))
-
-
-@register.simple_tag(name="alternates", takes_context=True)
-def tag_alternates(context: Mapping[str, Any]) -> SafeString | str:
-    """Return links to a public page in every language, for search engines."""
+    For search engines, a public page links to itself in each language. Scripts find there what they
+    say, unless it is in English, and how times name the place of the reader's zone.
+    """
     request: HttpRequest | None = context.get("request")
     match = request.resolver_match if request else None
-    if request is None or match is None or match.url_name not in PUBLIC:
-        return ""
-    return link_alternates(f"{settings.SITE_URL}{request.path}")
+    links: SafeString | str = ""
+    if request and match and match.url_name in PUBLIC:
+        links = link_alternates(f"{settings.SITE_URL}{request.path}")
+    if code() == ENGLISH:
+        return links
+    place = zone_name(timezone.get_current_timezone())
+    words = {text: _(text) for text in SENTENCES}
+    return format_html("{}\n{}", links, json_script({PLACE: place, **words}, "words"))
 
 
 def link_alternates(address: str) -> SafeString | str:

@@ -105,8 +105,11 @@ def name_language(response: HttpResponseBase, language: str, *, by_cookie: bool 
         return
     if is_text:
         headers["Content-Language"] = language
-    if "Accept-Language" not in headers.get("Vary", ""):
-        patch_vary_headers(response, ["Accept-Language", *(["Cookie"] if by_cookie else [])])
+    varies = "Accept-Language, Cookie" if by_cookie else "Accept-Language"
+    if (known := headers.get("Vary", "")) in ("", "Cookie"):
+        headers["Vary"] = varies
+    elif "Accept-Language" not in known:
+        patch_vary_headers(response, varies.split(", "))
 
 
 def choose_for(request: HttpRequest, language: str) -> None:

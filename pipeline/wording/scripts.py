@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_noop as _
 
+PLACE = "place of the zone"  # the name of the place, beside the sentences
 SENTENCES = (
     _("%(duration)s left"),
     _("%(duration)s left."),

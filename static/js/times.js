@@ -1,5 +1,5 @@
 // Times: the server's clock, the reader's zone, and how long ago something was.
-import { inUnit, isEnglish, locale, t } from "./words.js";
+import { inUnit, isEnglish, locale, t, writtenPlace } from "./words.js";
 
 const MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY;
 const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many months it was
@@ -76,7 +76,7 @@ const written = document.querySelector("meta[name=time-zone]")?.content;
 export const isForeignZone = Boolean(written && zone !== written);
 const placeOf = (name) => name.split("/").at(-1).replaceAll("_", " ");
 // As the server names the place of the zone in which it wrote the page.
-const writtenPlace = document.querySelector("meta[name=time-zone]")?.dataset.place ?? (written && placeOf(written));
+const placeThere = writtenPlace ?? (written && placeOf(written));
 const WITH_SECONDS = /\d\d:\d\d:\d\d/;
 
 // Some browsers name a zone that they refuse themselves, like Etc/Unknown.
@@ -119,7 +119,7 @@ function inShort(time, hasYear, hasSeconds) {
 export function showTimesHere() {
   if (!isForeignZone) return;
   for (const time of document.querySelectorAll("time[datetime]")) {
-    if (!time.title.endsWith(`(${writtenPlace})`) || time.closest("[data-zone-fixed]")) continue;
+    if (!time.title.endsWith(`(${placeThere})`) || time.closest("[data-zone-fixed]")) continue;
     const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
     const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
     const isSpan = "lasting" in time.dataset || "waited" in time.dataset;

@@ -5,6 +5,8 @@ const words = given ? JSON.parse(given.textContent) : {};
 
 export const language = document.documentElement.lang || "en";
 export const isEnglish = language === "en";
+// The name of the place of the zone in which the page was written.
+export const writtenPlace = words["place of the zone"];
 // Digits are Western everywhere, as on the server.
 export const locale = `${language}-u-nu-latn`;
 

@@ -44,7 +44,7 @@ def test_no_script_says_anything_else() -> None:
 
 def test_a_page_in_another_language_brings_the_words() -> None:
     pseudo_language.install()
-    page = Template("{% script_words %}")
+    page = Template("{% language_head %}")
 
     with translation.override("en"):
         assert page.render(Context()) == ""
