@@ -515,7 +515,17 @@ def position_steps(events: Iterable[LoggedPlace], me: UUID) -> list[PositionStep
     return steps
 
 
+_WISHES = frozenset({EventType.PASS_ASKED, EventType.DEFERRED, EventType.PREACCEPTED})
+
+
 def position_changes(steps: Sequence[PositionStep]) -> list[PositionStep]:
-    """Return the steps that changed the position; own events also come without a change."""
+    """Return the steps that changed the position, and the person's wishes about their turn.
+
+    Other own events also come as steps without a change.
+    """
     before: list[int | None] = [0, *(step.position for step in steps)]
-    return [step for step, was in zip(steps, before, strict=False) if step.position != was]
+    return [
+        step
+        for step, was in zip(steps, before, strict=False)
+        if step.position != was or step.event in _WISHES
+    ]

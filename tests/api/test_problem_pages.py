@@ -21,7 +21,7 @@ def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(kind: ProblemTyp
     text = answer.content.decode()
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].startswith("text/html")
-    for part in (kind.code, kind.title, str(kind.status)):
+    for part in (kind.code, str(kind.title), str(kind.status)):
         assert part in text
     assert "`" not in text.partition("<main")[2]
 

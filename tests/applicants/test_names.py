@@ -51,7 +51,7 @@ def test_a_name_that_hides_or_reorders_text_is_refused_everywhere(name: str) -> 
     assert "tag" in AnnotationTagForm({"tag": name}).errors
     assert "label" in AnnotationLinkForm({"url": "https://x.org", "label": name}).errors
     assert "name" in TemplateNameForm({"name": name}).errors
-    assert "name" in KeyForm({"name": name}).errors
+    assert "name" in KeyForm([], {"name": name}).errors
     asked = UnprovedApplicationIn(data={"name": name, "email": "a@x.org"})
     assert not asked.is_valid()
     assert "name" in asked.errors

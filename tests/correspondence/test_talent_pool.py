@@ -225,7 +225,7 @@ def test_one_sees_who_gets_it_before_it_goes(
     assert refused.status_code == 422
     page = follow(client, path, form | {"send": "yes", "promised": "1"})
     assert "People in the talent pool" in page
-    assert "0 of 1 people" in page
+    assert "0 of 1 person" in page
     run_due_tasks(bulk.TASK)
     progress = text_of(client.get(f"/company/jobs/{new_job.id}/messages/{form['bulk']}/"))
     assert "Sent to 1 person." in progress

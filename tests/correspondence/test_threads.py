@@ -70,7 +70,7 @@ def test_both_sides_write_read_and_see_what_is_new(
     assert texts(application) == ["Could you start on Monday?", "Yes,\nI can."]
     assert "new message" not in text_of(ana.get("/me/"))  # whoever answers has read
     assert "Messages 1 new" in text_of(bo.get(f"/company/applications/{application.id}/"))
-    assert "Messages 1 unread" in text_of(bo.get(f"/company/jobs/{application.job_id}/"))
+    assert "Messages 1 1 unread" in text_of(bo.get(f"/company/jobs/{application.job_id}/"))
     assert "Ana Li 1 new" in text_of(bo.get(f"/company/jobs/{application.job_id}/messages/"))
     assert "Yes,<br>I can." in page_of(bo, theirs(application))
 

@@ -193,7 +193,7 @@ def test_a_file_that_is_refused_later_keeps_what_was_typed(
     refused = applicant_browser(person.applicant).post(page_of(person), sent)
 
     assert refused.status_code == 422
-    assert "An application can have 1 files" in text_of(refused)
+    assert "An application can have 1 file." in text_of(refused)
     assert 'value="Bremen"' in refused.content.decode()
 
 

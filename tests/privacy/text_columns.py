@@ -210,7 +210,7 @@ CODES = frozenset(
     "applicants_device.site_key applicants_devicenotice.state"
     " auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"
-    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.reserved_for"
+    " django_migrations.name jobs_apikey.scopes jobs_apikey.job_ids jobs_job.status jobs_job.reserved_for"
     " pipeline_groupclaim.state pipeline_groupclaim.kind pipeline_lineexception.reason"
     " jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"

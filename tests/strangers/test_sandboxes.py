@@ -14,7 +14,7 @@ from jobs.models import Company, JobPosting, Role, Scope
 from jobs.sandboxes import find_or_create_sandbox
 from pipeline.integrations import portal_tokens
 from tests.strangers.acme import MARKER, furnish, state_of
-from tests.strangers.test_every_address import _bearer, faults, one_of_today
+from tests.strangers.test_every_address import bearer, faults, one_of_today
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.
 
 
 def _key(company: Company) -> Client:
-    return _bearer(keys.create(company_id=company.id, name="theirs", scopes=[*Scope])[1])
+    return bearer(keys.create(company_id=company.id, name="theirs", scopes=[*Scope])[1])
 
 
 def _known_on_both_sides() -> Applicant:
@@ -40,7 +40,7 @@ def _portal(company: Company) -> Client:
     person = _known_on_both_sides()
     factories.application(factories.job(company_id=company.id), person)
     key, _ = keys.create(company_id=company.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
-    return _bearer(portal_tokens.grant(key_id=key.id, applicant_id=person.id).token)
+    return bearer(portal_tokens.grant(key_id=key.id, applicant_id=person.id).token)
 
 
 # Whoever is not a member of the company, the nearest ones first.
@@ -53,7 +53,7 @@ OUTSIDERS: dict[str, Callable[[Company], Client]] = {
 WITH_TOKEN = ("the live company's key", "the live company's site")  # for pages, they are nobody
 # The person whose address the company has typed into its sandbox.
 PERSONS: dict[str, Callable[[Applicant], Client]] = {
-    "the person's token": lambda person: _bearer(str(signed_in(person).token)),
+    "the person's token": lambda person: bearer(str(signed_in(person).token)),
     "the person": applicant_browser,
 }
 INSIDERS: dict[str, Callable[[Company], Client]] = {

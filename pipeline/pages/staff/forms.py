@@ -22,6 +22,13 @@ ROLES = {
     Role.RECRUITER: _("Recruiter: can also create, open and pause jobs, import people and decide"),
     Role.OWNER: _("Owner: can also change capacity and rules, close jobs, manage team and keys"),
 }
+# What an owner reads after a change; None: of single jobs only.
+NEW_ROLES = {
+    Role.OWNER: _("%(name)s is now owner."),
+    Role.RECRUITER: _("%(name)s is now recruiter."),
+    Role.VIEWER: _("%(name)s is now viewer."),
+    None: _("%(name)s now sees only the jobs that you choose."),
+}
 SCOPES = {
     Scope.READ: _("Read: see everything in the company"),
     Scope.WRITE: _("Write: do everything an owner can, except manage keys and the team"),

@@ -70,13 +70,13 @@ class ProviderForm(PlainForm):
         max_length=PROVIDER_NAME_LENGTH,
         help_text=gettext_lazy("As your colleagues know it, like “Northwind account”."),
     )
-    issuer = forms.CharField(
+    issuer = NameField(
         label=gettext_lazy("Issuer"),
         max_length=ISSUER_LENGTH,
         widget=forms.TextInput(attrs=_PLAIN | {"inputmode": "url"}),
         help_text=gettext_lazy("Like https://login.example.org. The provider shows it."),
     )
-    client_id = forms.CharField(
+    client_id = NameField(
         label=gettext_lazy("Client ID"),
         max_length=CLIENT_ID_LENGTH,
         widget=forms.TextInput(attrs=_PLAIN),
@@ -87,7 +87,7 @@ class ProviderForm(PlainForm):
         required=False,
         widget=forms.PasswordInput(attrs=_PLAIN),
     )
-    groups_claim = forms.CharField(
+    groups_claim = NameField(
         label=gettext_lazy("Claim with the groups"),
         max_length=CLAIM_LENGTH,
         required=False,
@@ -125,7 +125,7 @@ class DomainForm(PlainForm):
 class GroupForm(PlainForm):
     """A group at the provider, and the role that it gives."""
 
-    group = forms.CharField(
+    group = NameField(
         label=gettext_lazy("Group"),
         max_length=GROUP_LENGTH,
         widget=forms.TextInput(attrs=_PLAIN),

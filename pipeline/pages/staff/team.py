@@ -36,7 +36,7 @@ from pipeline.pages.access import (
     form_member,
     require_permission,
 )
-from pipeline.pages.staff.forms import AddMemberForm, MemberRoleForm
+from pipeline.pages.staff.forms import NEW_ROLES, AddMemberForm, MemberRoleForm
 from pipeline.web import rate_limit
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
@@ -185,13 +185,7 @@ def _change_member(request: HttpRequest, owner: Member, colleague: Membership) -
 
 
 def _describe_new_role(role: Role | None, name: str) -> str:
-    words = {
-        Role.OWNER: _("%(name)s is now owner."),
-        Role.RECRUITER: _("%(name)s is now recruiter."),
-        Role.VIEWER: _("%(name)s is now viewer."),
-        None: _("%(name)s now sees only the jobs that you choose."),
-    }
-    return words[role] % {"name": isolated(name)}
+    return NEW_ROLES[role] % {"name": isolated(name)}
 
 
 def _member_page(
