@@ -601,6 +601,3 @@ class _Description:
         if kind is Kind.YES_NO and not isinstance(answer, bool):
             self.wrong["must_answer"] = _("Choose the answer with which people may apply.")
         return Must(refusal, answer, low, high, needed)
-
-
-# The singular of units that companies write in English, in the plural: "1 year", not "1 years".

@@ -49,7 +49,7 @@ class Seal:
         whole = bytes(sealed)[TAG_BYTES:]
         nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
         for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-            with suppress(InvalidTag):
+            with suppress(InvalidTag, ValueError):  # changed, or no secret at all
                 return self._cipher(key).decrypt(nonce, text, row_id.bytes).decode()
         raise SecretUnreadable
 

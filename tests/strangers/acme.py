@@ -433,7 +433,7 @@ def _of_team(home: Company, owner: Any) -> dict[str, Any]:
     provider, _ = IdentityProvider.objects.get_or_create(
         company=home,
         defaults={
-            "name": f"{MARKER} account",
+            "name": "Acme account",  # who signs in sees it
             "issuer": "https://idp.invalid",
             "client_id": f"{MARKER}-client",
             "secret": b"",

@@ -106,8 +106,7 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             **answers.read_context(card, job, files),
-            "may_change_files": may_change_files,
-            "files_form": FilesForm(request, job) if may_change_files else None,
+            **_files_context(request, job, may_change=may_change_files),
             "unread_messages": unread,
             **privacy_context(job),
             **_log_context(job),
@@ -127,6 +126,11 @@ def show(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         ),
         jobs=[job.id],
     )
+
+
+def _files_context(request: HttpRequest, job: Job, *, may_change: bool) -> dict[str, Any]:
+    form = FilesForm(request, job) if may_change else None
+    return {"may_change_files": may_change, "files_form": form}
 
 
 def _log_context(job: Job) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def remove_my_device(request: HttpRequest, person: Applicant, device_id: UUID) -
 
 
 class Ending(NamedTuple):
-    """What the page says of one kind of emails: its button, its question, and that it is done."""
+    """Words of the page about one kind of emails: its button, its question, and that it is done."""
 
     act: Promise
     question: Promise
