@@ -25,16 +25,14 @@ from pipeline.attachments.kinds import NAMES
 
 MOST_QUESTIONS, MOST_CHOICES, MOST_FILES, MOST_IN_SUMMARY = 30, 50, 5, 2
 SHORT_LENGTH, LONG_LENGTH, LINK_LENGTH, PHONE_LENGTH = 200, 10_000, 500, 40
-KEY_LENGTH, QUESTION_LENGTH, HELP_LENGTH = 40, 200, 500
-CHOICE_LENGTH, UNIT_LENGTH, SENTENCE_LENGTH = 100, 20, 300
+KEY_LENGTH, QUESTION_LENGTH, HELP_LENGTH, CHOICE_LENGTH = 40, 200, 500, 100
+UNIT_LENGTH, SENTENCE_LENGTH = 20, 300
 KEY = re.compile(rf"[a-z][a-z0-9_]{{0,{KEY_LENGTH - 1}}}")
 # Of numbers: they stay exact as a floating-point number, and so in every program that reads JSON.
 LARGEST, DECIMALS = 1_000_000_000, 4
 
-# A unit is the company's own word. Of these it is known how one is called.
-_ONE_OF = {
-    f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "point", "mile")
-} | {"people": "person"}
+# The singular of units that companies write in the plural.
+_ONE_OF = {f"{each}s": each for each in "year month week day hour minute point mile".split()}
 
 Answers = dict[str, Any]
 _https = URLValidator(schemes=["https"])
@@ -56,8 +54,7 @@ class Kind(StrEnum):
 
 
 # The kinds whose answers have bounds, and those that can decide whether a person may apply.
-RANGED = (Kind.NUMBER, Kind.DATE)
-CHOSEN = (Kind.CHOICE, Kind.CHOICES)
+RANGED, CHOSEN = (Kind.NUMBER, Kind.DATE), (Kind.CHOICE, Kind.CHOICES)
 DECISIVE = (*RANGED, *CHOSEN, Kind.YES_NO)
 
 
