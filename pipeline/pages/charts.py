@@ -17,6 +17,7 @@ from django.utils.translation import ngettext, pgettext
 
 from pipeline.figures.series import Point
 from pipeline.wording.english import single_unit_duration
+from pipeline.wording.language import number as in_digits
 
 WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
 TOP = 34  # pixels above the box, for the title of the axis and the labels of marks
@@ -188,7 +189,7 @@ def count_ticks(highest: float) -> tuple[float, list[ChartTick]]:
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
     top = step * max(1, math.ceil(highest / step))
     numbers = range(0, int(top) + 1, int(step))
-    return top, [ChartTick(number / top, f"{number:,}") for number in numbers]
+    return top, [ChartTick(number / top, in_digits(number)) for number in numbers]
 
 
 SHARE_TICKS = [ChartTick(part / 4, f"{part * 25}%") for part in range(5)]
@@ -291,5 +292,5 @@ def _describe_occupancy(last: Point) -> str:
     people = ngettext(
         "%(people)s person is waiting.", "%(people)s people are waiting.", last.waiting
     )
-    taken = seats % {"taken": f"{last.held:,}", "seats": f"{last.capacity:,}"}
+    taken = seats % {"taken": in_digits(last.held), "seats": in_digits(last.capacity)}
     return f"{taken} {people % {'people': f'{last.waiting:,}'}}"

@@ -17,6 +17,7 @@ from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
 from pipeline.models import JobTemplate
 from pipeline.pages.forms import PlainForm, TimeZoneField, local_moment
 from pipeline.wording.english import format_time
+from pipeline.wording.language import number as in_digits
 
 BLANK_TIME = _("[day and time of the draw]")
 
@@ -73,7 +74,7 @@ class DrawTimeForm(PlainForm):
                 " nobody gets a seat, and at most {people} people can apply."
             ),
             days=LONGEST_TO_DRAW.days,
-            people=f"{MOST_IN_DRAW:,}",
+            people=in_digits(MOST_IN_DRAW),
         ),
     )
     draw_time = forms.TimeField(
@@ -88,7 +89,7 @@ class DrawTimeForm(PlainForm):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        limits = {"days": LONGEST_TO_DRAW.days, "count": f"{MOST_IN_DRAW:,}"}
+        limits = {"days": LONGEST_TO_DRAW.days, "count": in_digits(MOST_IN_DRAW)}
         fields["draw_day"].help_text = (
             _(
                 "At most %(days)s days ahead. It cannot change once the job is open. Until then"

@@ -55,6 +55,7 @@ from pipeline.selectors.timelines import (
 from pipeline.templatetags.line import tag_time_in_short
 from pipeline.wording.english import isolated
 from pipeline.wording.events import EVENT_FILTERS, label_status
+from pipeline.wording.language import number as in_digits
 from tasks import time_zones
 
 # Headings of the differences between two moments, in the order in which they are shown.
@@ -107,7 +108,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if seq is not None and 1 <= seq <= moment.head:
         other = past.read_state(job.id, seq=seq, shown=0)
     elif wanted:
-        why_not = NOT_COMPARED % {"most": f"{moment.head:,}"}
+        why_not = NOT_COMPARED % {"most": in_digits(moment.head)}
     row = event_rows.describe(moment.event)
     context = {
         "job": job,

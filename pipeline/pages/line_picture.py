@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from jobs.models import Job
+from pipeline.wording.language import number as in_digits
 
 PLACES = 11  # in a row; a folded part takes two
 STEP, MARGIN = 28, 18  # from one shape's centre to the next; from the edge to the first centre
@@ -133,7 +134,7 @@ def _place_shapes(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]
 def describe(counts: dict[str, int], waiting: int, mine: str, position: int | None) -> str:
     sentences = [_describe_seats(counts), _describe_people(waiting)]
     if position:
-        sentences.append(_("You are number %(place)s.") % {"place": f"{position:,}"})
+        sentences.append(_("You are number %(place)s.") % {"place": in_digits(position)})
     elif mine == "active":
         sentences.append(_("You have a seat."))
     elif mine == "pending":
@@ -147,7 +148,7 @@ def _describe_seats(counts: dict[str, int]) -> str:
         "pending": ngettext("%(seats)s offered", "%(seats)s offered", counts["pending"]),
         "free": ngettext("%(seats)s free", "%(seats)s free", counts["free"]),
     }
-    parts = [words[kind] % {"seats": f"{counts[kind]:,}"} for kind in TRIED if counts[kind]]
+    parts = [words[kind] % {"seats": in_digits(counts[kind])} for kind in TRIED if counts[kind]]
     if not parts:
         return _("No seats.")
     total = sum(counts.values())
@@ -155,7 +156,7 @@ def _describe_seats(counts: dict[str, int]) -> str:
     seats = ngettext("%(seats)s seat: %(kinds)s.", "%(seats)s seats: %(kinds)s.", total)
     # Translators: stands between the parts of a list.
     comma = pgettext("list", ", ")
-    return seats % {"seats": f"{total:,}", "kinds": comma.join(parts)}
+    return seats % {"seats": in_digits(total), "kinds": comma.join(parts)}
 
 
 def _describe_people(waiting: int) -> str:
@@ -164,4 +165,4 @@ def _describe_people(waiting: int) -> str:
     people = ngettext(
         "%(people)s person waits in line.", "%(people)s people wait in line.", waiting
     )
-    return people % {"people": f"{waiting:,}"}
+    return people % {"people": in_digits(waiting)}

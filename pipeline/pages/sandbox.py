@@ -47,6 +47,7 @@ from pipeline.services.sandboxes import (
 )
 from pipeline.wording.english import long_duration
 from pipeline.wording.events import KIND_WORDS
+from pipeline.wording.language import number as in_digits
 
 EMAILS_SHOWN = 50
 
@@ -110,7 +111,7 @@ MOST_HOURS = MOST_SECONDS // HOUR_SECONDS
 
 def _describe_hours() -> str:
     words = _("From 1 to %(most)s, if you chose another number.")
-    return words % {"most": f"{MOST_HOURS:,}"}
+    return words % {"most": in_digits(MOST_HOURS)}
 
 
 class ClockForm(PlainForm):
@@ -140,7 +141,7 @@ class ClockForm(PlainForm):
             given["seconds"] = given["hours"] * HOUR_SECONDS
         elif "hours" not in self.errors:
             words = _("Enter a number of hours from 1 to %(most)s.")
-            self.add_error("hours", words % {"most": f"{MOST_HOURS:,}"})
+            self.add_error("hours", words % {"most": in_digits(MOST_HOURS)})
         return given
 
 

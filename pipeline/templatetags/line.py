@@ -110,7 +110,7 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
     On paper, the time at which it began replaces this.
     """
     ahead = _tag_clock_offset(context)
-    span = naturaltime(since - ahead).replace("\xa0", " ")
+    span = _describe_span(since - ahead)
     # Translators: how long something has lasted, as "for 2 hours".
     before, _place, after = _("for %(time)s").partition("%(time)s")
     return format_html(
@@ -119,9 +119,17 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
         since.isoformat(),
         _("since %(time)s") % {"time": tag_time_in_full(since)},
         SafeString("" if ahead else " data-relative data-lasting"),
-        _("a moment") if span == str(_NOW) else span.removesuffix(" ago"),
+        span,
         after,
     )
+
+
+def _describe_span(since: datetime) -> str:
+    """Return how long ago a time was: 2 hours. Other languages have no such words to take apart."""
+    if not language.is_english():
+        return short_duration(timezone.now() - since)
+    span = naturaltime(since).replace("\xa0", " ")
+    return _("a moment") if span == str(_NOW) else span.removesuffix(" ago")
 
 
 @register.simple_tag(name="waited")

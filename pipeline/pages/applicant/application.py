@@ -65,6 +65,7 @@ from pipeline.texts.words import read_decision_texts
 from pipeline.wording.english import isolated
 from pipeline.wording.exceptions import describe_overtaking
 from pipeline.wording.explanations import describe_target
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.waiting import explain_moved_position
 
 LAST_EVENTS = 50
@@ -253,8 +254,8 @@ def withdrawal_consequence(card: ApplicationCard) -> str:
     if card.state == "waiting":
         position, waiting = card.seen.position or 1, card.seen.people_waiting
         place = _("You are number %(place)s of %(people)s in line.") % {
-            "place": f"{position:,}",
-            "people": f"{waiting:,}",
+            "place": in_digits(position),
+            "people": in_digits(waiting),
         }
         if position >= waiting:
             return place
@@ -360,7 +361,7 @@ class ContestForm(PlainForm):
                 "Say what is wrong, or what the company could not know. Only the company and you"
                 " can read this. At most {most} characters."
             ),
-            most=f"{TEXT_LENGTH:,}",
+            most=in_digits(TEXT_LENGTH),
         ),
     )
 

@@ -22,6 +22,7 @@ from pipeline.selectors.applications import Mine, SeenApplication
 from pipeline.wording import sentences
 from pipeline.wording.events import find_words
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing, explain_lapse
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.sentences import Reader
 from pipeline.wording.waiting import describe_prospect, describe_wait
 
@@ -299,7 +300,7 @@ def _describe_place(card: ApplicationCard, *, with_length: bool = True) -> str:
             else _("You are number %(place)s in line.")
         )
     place, people = card.seen.position, card.seen.people_waiting
-    return words % {"place": f"{place:,}", "people": f"{people:,}"}
+    return words % {"place": in_digits(place or 0), "people": in_digits(people)}
 
 
 _HEADLINES = {

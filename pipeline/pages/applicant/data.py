@@ -51,6 +51,7 @@ from pipeline.privacy.erase import erase_person, find_import_rows
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.wording.english import isolated
+from pipeline.wording.language import number as in_digits
 
 security = logging.getLogger("security")
 
@@ -215,7 +216,7 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
         title=_("Your place in line over time"),
         description=(
             _("Best place %(best)s, worst %(worst)s, latest %(last)s.")
-            % {"best": f"{best:,}", "worst": f"{worst:,}", "last": f"{last:,}"}
+            % {"best": in_digits(best), "worst": in_digits(worst), "last": in_digits(last)}
             + " "
             + _("The line is at the top when you had no place.")
         ),

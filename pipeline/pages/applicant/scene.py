@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 
 from jobs.models import Job, JobStatus
 from pipeline.pages.line_picture import PictureShape, describe, drawn_seats
+from pipeline.wording.language import number as in_digits
 
 Point = tuple[float, float]
 
@@ -83,7 +84,7 @@ class PlaceScene:
             seats_note=_describe_seats(job),
             people=people,
             me=Person(*_WAY.point(own), 31),
-            number=f"{position:,}",
+            number=in_digits(position),
             fold=fold,
             sentence=describe(counts, job.people_waiting, "", position),
             way=_WAY.drawn(_WAY.length),
@@ -165,10 +166,10 @@ def _describe_seats(job: Job) -> str:
     """Return the caption of the seats: how many are in review, or free."""
     if job.seats_free and job.status != JobStatus.CLOSED:
         words = ngettext("%(seats)s seat free", "%(seats)s seats free", job.seats_free)
-        return words % {"seats": f"{job.seats_free:,}"}
+        return words % {"seats": in_digits(job.seats_free)}
     if not job.pending_count:
         words = ngettext("%(seats)s in review", "%(seats)s in review", job.active_count)
-        return words % {"seats": f"{job.active_count:,}"}
+        return words % {"seats": in_digits(job.active_count)}
     held = job.active_count + job.pending_count
     words = ngettext("%(seats)s seat taken", "%(seats)s seats taken", held)
-    return words % {"seats": f"{held:,}"}
+    return words % {"seats": in_digits(held)}

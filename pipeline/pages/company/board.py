@@ -48,6 +48,7 @@ from pipeline.selectors.jobs import recent_events, recent_misses
 from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.review import AwaitedDecision
 from pipeline.wording.events import find_words
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.status import Cause, describe_pending_draw, explain_promotion
 
 MISSES_SHOWN, ACTIVITY_SHOWN = 5, 6
@@ -243,7 +244,7 @@ def _describe_waiting(job: Job, places: Sequence[int]) -> str:
     numbers = {"people": number, "unverified": job.unverified_count}
     if places:
         numbers |= {"first": places[0], "last": places[-1]}
-    return words % {name: f"{each:,}" for name, each in numbers.items()}
+    return words % {name: in_digits(each) for name, each in numbers.items()}
 
 
 def _lately(shown: Board) -> dict[str, Any]:
@@ -282,7 +283,7 @@ def _describe_trend(trend: Trend, *, is_young: bool) -> str:
             _("waiting, %(number)s more than at the start"),
             _("waiting, %(number)s fewer than at the start"),
         )
-    return (more if change > 0 else fewer) % {"number": f"{abs(change):,}"}
+    return (more if change > 0 else fewer) % {"number": in_digits(abs(change))}
 
 
 def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:

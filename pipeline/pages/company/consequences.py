@@ -13,6 +13,7 @@ from pipeline.form.versions import Draft
 from pipeline.selectors.board import LOOKED_AHEAD
 from pipeline.wording.english import isolated, joined, long_duration
 from pipeline.wording.events import UNFILLED_SEATS
+from pipeline.wording.language import number as in_digits
 
 # What follows for a seat of a job with reserved seats: who is next depends on the seat.
 RESERVED = gettext_lazy("a reserved seat goes only to people of its group, any other to the line")
@@ -29,7 +30,7 @@ def join_names(names: Sequence[str], total: int) -> str:
     if more > 0:
         # Translators: The last of a list of names: Ana Li, Bo Berg and 3 more.
         rest = ngettext("%(number)s more", "%(number)s more", more)
-        shown.append(rest % {"number": f"{more:,}"})
+        shown.append(rest % {"number": in_digits(more)})
     return joined(shown)
 
 
@@ -69,7 +70,7 @@ def describe_opened_form(form: Draft) -> str:
         "Its %(number)s questions are published with it.",
         number,
     )
-    return words % {"number": f"{number:,}"}
+    return words % {"number": in_digits(number)}
 
 
 def describe_done_promotion(names: Sequence[str], total: int) -> str:
@@ -116,7 +117,7 @@ def _describe_seat_holders(job: Job, held: int) -> str:
             "nobody is promoted: %(held)s people still hold %(capacity)s seats",
             held,
         )
-    return words % {"held": f"{held:,}", "capacity": f"{job.capacity:,}"}
+    return words % {"held": in_digits(held), "capacity": in_digits(job.capacity)}
 
 
 def describe_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
@@ -126,7 +127,7 @@ def describe_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
     """
     if not seats:
         return _("no seat opens, and nobody is promoted")
-    given = {"seats": f"{seats:,}"}
+    given = {"seats": in_digits(seats)}
     held = job.active_count + job.pending_count - seats
     follows = _describe_idle_seats(job, seats, held)
     if follows:
@@ -187,7 +188,7 @@ def describe_moving_up(behind: int) -> str:
         "%(count)s person behind moves up by one",
         "%(count)s people behind move up by one",
         behind,
-    ) % {"count": f"{behind:,}"}
+    ) % {"count": in_digits(behind)}
 
 
 def describe_reinstatement(job: Job, *, position: int, stood: int) -> str:
@@ -197,7 +198,7 @@ def describe_reinstatement(job: Job, *, position: int, stood: int) -> str:
     """
     if job.status == JobStatus.OPEN and job.seats_free:
         return _("a seat is free, so it goes to them at once, and nobody moves back")
-    passed, place = stood - position, f"{position:,}"
+    passed, place = stood - position, in_digits(position)
     if passed <= 0:
         words = _("they are number %(position)s in line again, and nobody moves back")
         return words % {"position": place}
@@ -205,7 +206,7 @@ def describe_reinstatement(job: Job, *, position: int, stood: int) -> str:
         "they are number %(position)s in line again, and %(count)s person behind moves back by one",
         "they are number %(position)s in line again, and %(count)s people behind move back by one",
         passed,
-    ) % {"position": place, "count": f"{passed:,}"}
+    ) % {"position": place, "count": in_digits(passed)}
 
 
 def describe_resuming(job: Job, names: Sequence[str]) -> str:
@@ -257,7 +258,7 @@ def _describe_promotions(job: Job, added: int, names: Sequence[str]) -> str:
     """Say who gets the seats that are added."""
     if not names and job.people_waiting > LOOKED_AHEAD:
         words = _("The first people who can take a seat now are promoted at once, up to %(count)s.")
-        return words % {"count": f"{added:,}"}
+        return words % {"count": in_digits(added)}
     if not names:
         return _("Nobody waiting can take a seat now, so nobody is promoted yet.")
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
@@ -265,7 +266,7 @@ def _describe_promotions(job: Job, added: int, names: Sequence[str]) -> str:
             "Up to %(count)s person is promoted at once, starting with %(name)s.",
             "Up to %(count)s people are promoted at once, starting with %(name)s.",
             added,
-        ) % {"count": f"{added:,}", "name": isolated(names[0])}
+        ) % {"count": in_digits(added), "name": isolated(names[0])}
     total = min(added, len(names))
     words = ngettext("%(names)s is promoted at once.", "%(names)s are promoted at once.", total)
     return words % {"names": join_names(names[: min(3, total)], total)}
@@ -277,7 +278,7 @@ def _describe_lack(held: int, over: int) -> str:
         "%(held)s person holds a seat now, %(over)s more than that allows.",
         "%(held)s people hold a seat now, %(over)s more than that allows.",
         held,
-    ) % {"held": f"{held:,}", "over": f"{over:,}"}
+    ) % {"held": in_digits(held), "over": in_digits(over)}
     then = ngettext(
         "Nobody loses a seat: seats close as people leave, and nobody is promoted until %(count)s"
         " person has left.",

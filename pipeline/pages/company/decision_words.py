@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pget
 from pipeline.domain.states import Outcome
 from pipeline.models import DecisionItem
 from pipeline.pages.company.consequences import join_names
+from pipeline.wording.language import number as in_digits
 
 # The reasons why a decision was refused for a person.
 PROBLEM_WORDS: dict[str, str | Promise] = {
@@ -74,7 +75,7 @@ _REFUSED_FOR_SOME = {
 
 def _count(forms: Promise, number: int, name: str = "") -> str:
     """Fill the form of a message that its number needs."""
-    return str(forms % {"number": number, "count": f"{number:,}", "name": name})
+    return str(forms % {"number": number, "count": in_digits(number), "name": name})
 
 
 def label_act(outcome: Outcome, name: str, *, close_job: bool | None = None) -> str:
@@ -100,7 +101,7 @@ def label_act_on_many(outcome: Outcome, number: int, *, close_job: bool | None =
         words = ngettext(
             "Hire %(count)s person and go on", "Hire %(count)s people and go on", number
         )
-    return words % {"count": f"{number:,}"}
+    return words % {"count": in_digits(number)}
 
 
 def label_act_and_next(outcome: Outcome) -> str:
@@ -143,12 +144,12 @@ def summarize(outcome: Outcome, *, done: int, undone: int, refused: int) -> str:
     if undone:
         parts.append(
             ngettext("undone for %(count)s", "undone for %(count)s", undone)
-            % {"count": f"{undone:,}"}
+            % {"count": in_digits(undone)}
         )
     if refused:
         parts.append(
             ngettext("not possible for %(count)s", "not possible for %(count)s", refused)
-            % {"count": f"{refused:,}"}
+            % {"count": in_digits(refused)}
         )
     # Translators: Between the parts of a summary: 3 people hired; undone for 2; not possible for 1.
     separator = pgettext("between parts", "; ")
@@ -163,12 +164,12 @@ def describe_undone(undone: int, decided: int) -> str:
             "The decision was undone for %(count)s person.",
             "The decision was undone for %(count)s people.",
             undone,
-        ) % {"count": f"{undone:,}"}
+        ) % {"count": in_digits(undone)}
     if not decided:
         return " ".join((done, _("The line is as it was.")))
     late = ngettext(
         "%(count)s person had been decided on already.",
         "%(count)s people had been decided on already.",
         decided,
-    ) % {"count": f"{decided:,}"}
+    ) % {"count": in_digits(decided)}
     return f"{done} {late}"

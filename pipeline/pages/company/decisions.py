@@ -57,6 +57,7 @@ from pipeline.texts.letterheads import letterhead_of
 from pipeline.texts.words import read_sentences
 from pipeline.wording.english import isolated
 from pipeline.wording.events import DECISION_MEANINGS, REASON_WORDS
+from pipeline.wording.language import number as in_digits
 
 # Notices on a job's pages of decisions that have not taken effect, or not on everyone.
 
@@ -189,7 +190,7 @@ class DecisionChoice:
                 "The job closes: %(count)s person without a confirmed seat is released.",
                 "The job closes: %(count)s people without a confirmed seat are released.",
                 self.released,
-            ) % {"count": f"{self.released:,}"}
+            ) % {"count": in_digits(self.released)}
         if self.close_job is False:
             return _("The job gets one position more, and the line goes on.")
         return str(DECISION_MEANINGS[self.outcome])
@@ -250,7 +251,7 @@ def _describe_positions(job: Job, left: int | None, hired: int) -> str:
             "%(left)s position is left, fewer than the people chosen.",
             "%(left)s positions are left, fewer than the people chosen.",
             left,
-        ) % {"left": f"{left:,}"}
+        ) % {"left": in_digits(left)}
     if job.status == JobStatus.CLOSED:
         return ""
     return ngettext("This fills the last position.", "This fills the last positions.", hired)

@@ -30,6 +30,7 @@ from pipeline.selectors.board import read_next_names
 from pipeline.selectors.jobs import read_job
 from pipeline.services.turns import extend_offer
 from pipeline.wording.english import isolated
+from pipeline.wording.language import number as in_digits
 
 OWN = "own"
 PRESETS = {
@@ -162,11 +163,11 @@ def _describe_behind(job: Job) -> str:
             "%(count)s person waits behind, and can have this seat only after the new deadline.",
             "%(count)s people wait behind, and can have this seat only after the new deadline.",
             job.people_waiting,
-        ) % {"count": f"{job.people_waiting:,}"}
+        ) % {"count": in_digits(job.people_waiting)}
     return ngettext(
         "%(name)s is next, the only person who waits, and can have this seat only after the new"
         " deadline.",
         "%(name)s is next, of %(count)s people who wait, and can have this seat only after the new"
         " deadline.",
         job.people_waiting,
-    ) % {"name": isolated(names[0]), "count": f"{job.people_waiting:,}"}
+    ) % {"name": isolated(names[0]), "count": in_digits(job.people_waiting)}

@@ -47,6 +47,7 @@ from pipeline.services.jobs import (
 )
 from pipeline.services.joining import apply
 from pipeline.wording.english import isolated
+from pipeline.wording.language import number as in_digits
 
 
 @require_POST
@@ -135,14 +136,14 @@ def change_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def _describe_new_capacity(seats: int, *, over: int) -> str:
     """Say how many seats a job has now, and how many people hold one above that."""
     done = ngettext("The job now has %(seats)s seat.", "The job now has %(seats)s seats.", seats)
-    done %= {"seats": f"{seats:,}"}
+    done %= {"seats": in_digits(seats)}
     if not over:
         return done
     drains = ngettext(
         "%(count)s person above that keeps that seat until they leave.",
         "%(count)s people above that keep their seats until they leave.",
         over,
-    ) % {"count": f"{over:,}"}
+    ) % {"count": in_digits(over)}
     return f"{done} {drains}"
 
 

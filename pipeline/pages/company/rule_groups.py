@@ -21,6 +21,7 @@ from pipeline.pages import draws
 from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS
 from pipeline.wording.english import long_duration
 from pipeline.wording.explanations import explained_quiet_hours
+from pipeline.wording.language import number as in_digits
 
 QUIET_FIELDS = {"quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"}
 MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit", "max_passes"}
@@ -125,20 +126,20 @@ def _describe_lost_places(places: int) -> str:
     if not places:
         return _("back of the line")
     words = ngettext("%(count)s place lost", "%(count)s places lost", places)
-    return words % {"count": f"{places:,}"}
+    return words % {"count": in_digits(places)}
 
 
 def _describe_allowed_misses(misses: int | None) -> str:
     if misses is None:
         return _("any number of misses allowed")
     words = ngettext("%(count)s miss allowed", "%(count)s misses allowed", misses)
-    return words % {"count": f"{misses:,}"}
+    return words % {"count": in_digits(misses)}
 
 
 def _describe_passes(passes: int) -> str:
     if not passes:
         return _("nobody passes a turn")
-    return ngettext("%(count)s pass", "%(count)s passes", passes) % {"count": f"{passes:,}"}
+    return ngettext("%(count)s pass", "%(count)s passes", passes) % {"count": in_digits(passes)}
 
 
 def deadline_example(policy: Policy, now: datetime) -> str:

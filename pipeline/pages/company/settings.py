@@ -40,6 +40,7 @@ from pipeline.selectors.jobs import read_job
 from pipeline.services.jobs import JobChanges, Version, update_job
 from pipeline.wording.events import reason_word_choices
 from pipeline.wording.explanations import describe_target, explain_line, explained_quiet_hours
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.postings import describe_facts
 
 EXPORTS = [
@@ -216,7 +217,7 @@ def _describe_period() -> str:
     return _(
         "After an application has ended: %(least)s to %(most)s days. Then all personal data is"
         " erased; the log stays."
-    ) % {"least": LEAST_DAYS, "most": f"{MOST_DAYS:,}"}
+    ) % {"least": LEAST_DAYS, "most": in_digits(MOST_DAYS)}
 
 
 class RetentionForm(PlainForm):
@@ -257,5 +258,5 @@ def save_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
         messages.success(request, _("Saved. The change takes effect tonight."))
     else:
         words = _("Enter %(least)s to %(most)s days. Nothing was changed.")
-        messages.error(request, words % {"least": LEAST_DAYS, "most": f"{MOST_DAYS:,}"})
+        messages.error(request, words % {"least": LEAST_DAYS, "most": in_digits(MOST_DAYS)})
     return redirect("job_settings", job_id=job.id)

@@ -25,6 +25,7 @@ from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.texts.fields import UnusableText
+from pipeline.wording.language import number as in_digits
 
 POLL_SECONDS = 2
 STAGE_WORDS = {
@@ -114,7 +115,7 @@ def describe_preview(
         "count": count,
         "previews": bulk.preview(job, people, text, named),
         "button": ngettext("Send to %(count)s person", "Send to %(count)s people", count)
-        % {"count": f"{count:,}"},
+        % {"count": in_digits(count)},
         "minutes": -(-count // settings.BULK_MESSAGES_PER_MINUTE),
     }
 
@@ -185,5 +186,5 @@ def stop(request: HttpRequest, job_id: UUID, bulk_id: UUID) -> HttpResponse:
         "Stopped. %(count)s people do not get it.",
         stopped,
     )
-    messages.success(request, said % {"count": f"{stopped:,}"})
+    messages.success(request, said % {"count": in_digits(stopped)})
     return redirect("bulk_message", job.id, bulk_id)

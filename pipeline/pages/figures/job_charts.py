@@ -21,6 +21,7 @@ from pipeline.pages.charts import (
     straight_line,
 )
 from pipeline.wording.english import joined, short_duration
+from pipeline.wording.language import number as in_digits
 
 MOST_SPANS, MOST_HOURS = 3, 6  # with the most missed deadlines, that a sentence names
 
@@ -107,7 +108,7 @@ def draw_waits(series: Series) -> Chart | None:
             "%(count)s first offers, by how long people had waited.",
             sum(counts),
         )
-        % {"count": f"{sum(counts):,}"},
+        % {"count": in_digits(sum(counts))},
         x_title=_("Time waited"),
         y_title=pgettext("axis", "People"),
         x=[
@@ -156,7 +157,7 @@ def describe_hours(counts: list[int]) -> str:
             "No hour stands out: none had more than %(count)s missed deadlines.",
             most,
         )
-        return words % {"count": f"{most:,}"}
+        return words % {"count": in_digits(most)}
     times = [(f"{start:02}:00", f"{end % 24:02}:00") for start, end in spans]
     if len(times) == 1:
         [(start, end)] = times

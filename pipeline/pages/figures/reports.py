@@ -33,6 +33,7 @@ from pipeline.pages.charts import Chart, ChartBar, ChartTick, count_ticks
 from pipeline.pages.figures.job_charts import JobSeatTimePart, draw_seat_time
 from pipeline.pages.live_page import live_page
 from pipeline.wording.english import short_duration
+from pipeline.wording.language import number as in_digits
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
 from tasks.errors import TaskError
 from tasks.models import Status
@@ -252,7 +253,7 @@ def draw_days(figures: dict[str, Any], week: Week) -> Chart | None:
             label = _("%(day)s, %(figure)s: %(count)s") % {
                 "day": name,
                 "figure": words,
-                "count": f"{number_of:,}",
+                "count": in_digits(number_of),
             }
             bars.append(ChartBar(start + index * wide, wide * 0.88, number_of / top, label, kind))
     return Chart(
@@ -505,4 +506,4 @@ def _summarise_offers(figures: WeekFigures) -> str:
 
 
 def _counted(number: int, words: str, *, none: str) -> str:
-    return words % {"count": f"{number:,}"} if number else none
+    return words % {"count": in_digits(number)} if number else none

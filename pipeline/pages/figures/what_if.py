@@ -28,6 +28,7 @@ from pipeline.pages.charts import Chart, ChartTick, build_bars, count_ticks, str
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.wording.english import short_duration
+from pipeline.wording.language import number as in_digits
 from pipeline.work.start import WorkError
 from tasks.errors import TaskError
 from tasks.models import Status, Task
@@ -63,9 +64,9 @@ class WhatIfForm(PlainForm):
         """Show the job's current rules in the fields."""
         present = {
             "window_hours": short_duration(job.acknowledgment_window_seconds),
-            "capacity": f"{job.capacity:,}",
-            "penalty_places": f"{job.penalty_places:,}",
-            "max_decays": _("no limit") if job.max_decays is None else f"{job.max_decays:,}",
+            "capacity": in_digits(job.capacity),
+            "penalty_places": in_digits(job.penalty_places),
+            "max_decays": _("no limit") if job.max_decays is None else in_digits(job.max_decays),
             "cooldown_hours": short_duration(job.cooldown_seconds),
         }
         for name, value in present.items():
@@ -145,8 +146,8 @@ def _result_context(task: Task | None) -> dict[str, Any]:
                 else short_duration(run[_WAIT])
             ),
         ),
-        (_("People offered a first seat"), lambda run: f"{run['offered']:,}"),
-        (pgettext("label", "Misses"), lambda run: f"{run['misses']:,}"),
+        (_("People offered a first seat"), lambda run: in_digits(run["offered"])),
+        (pgettext("label", "Misses"), lambda run: in_digits(run["misses"])),
     ]
     both = (result["happened"], result["what_if"])
     return shown | {
@@ -206,7 +207,7 @@ def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
         ident="pair",
         title=_("Seat hours lost"),
         description=_("%(was)s as it was, %(would)s with the other rules.")
-        % {"was": f"{hours[0]:,}", "would": f"{hours[1]:,}"},
+        % {"was": in_digits(hours[0]), "would": in_digits(hours[1])},
         x_title=pgettext("axis", "Rules"),
         y_title=_("Seat hours"),
         x=[ChartTick((number + 0.5) / 2, name) for number, name in enumerate(names)],
@@ -214,7 +215,7 @@ def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
         bars=build_bars(
             hours,
             [
-                _("%(rules)s: %(hours)s h") % {"rules": name, "hours": f"{number:,}"}
+                _("%(rules)s: %(hours)s h") % {"rules": name, "hours": in_digits(number)}
                 for name, number in zip(names, hours, strict=True)
             ],
             top,

@@ -39,6 +39,7 @@ from pipeline.pages.staff.forms import KeyForm
 from pipeline.selectors.jobs import read_company_jobs, read_titles
 from pipeline.selectors.pages import Page, encode_cursor
 from pipeline.wording.english import isolated
+from pipeline.wording.language import number as in_digits
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import create_limited_key, read_many_limits
 
@@ -191,5 +192,5 @@ def _describe_limits(limits: Producer | None) -> str:
         return starts
     rate = ngettext(
         "at most %(count)s task per minute", "at most %(count)s tasks per minute", limits.per_minute
-    ) % {"count": f"{limits.per_minute:,}"}
+    ) % {"count": in_digits(limits.per_minute)}
     return _("%(tasks)s; %(rate)s") % {"tasks": starts, "rate": rate} if starts else rate

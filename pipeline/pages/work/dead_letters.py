@@ -20,6 +20,7 @@ from pipeline.pages.access import current_member, for_members, form_member, requ
 from pipeline.pages.work import descriptions
 from pipeline.pages.work.actions import describe_refusal, member_actor
 from pipeline.pages.work.descriptions import build_task_rows, error_line
+from pipeline.wording.language import number as in_digits
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.dead_letters import MOST_COUNTED, DeadLettersOfType, group_dead_letters
 from pipeline.work.tasks import read_task_page
@@ -41,7 +42,7 @@ class DeadLetterGroup:
     @property
     def count(self) -> str:
         """Return their number, or 1,000+ if there are more than are counted."""
-        return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else f"{self.of.number:,}"
+        return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else in_digits(self.of.number)
 
     @property
     def button(self) -> str:
@@ -141,9 +142,9 @@ def _queued(number: int) -> str:
     words = ngettext(
         "%(count)s task queued to run again.", "%(count)s tasks queued to run again.", number
     )
-    return words % {"count": f"{number:,}"}
+    return words % {"count": in_digits(number)}
 
 
 def _discarded(number: int) -> str:
     words = ngettext("%(count)s task discarded.", "%(count)s tasks discarded.", number)
-    return words % {"count": f"{number:,}"}
+    return words % {"count": in_digits(number)}

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, npgettext, pgettext, pgettext_lazy
 
 from pipeline.wording.english import isolated, short_duration
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import Subjects, find_subjects
@@ -113,7 +114,7 @@ def _describe_import(key: str, given: Mapping[str, Any], subjects: Subjects) -> 
             number,
         ),
     }[key]
-    return words % {"count": f"{number:,}", "job": _job_title(found.job_id, subjects)}
+    return words % {"count": in_digits(number), "job": _job_title(found.job_id, subjects)}
 
 
 def _describe_export(key: str, title: str, format: str | Promise | None) -> str:
@@ -193,21 +194,21 @@ def describe_task_result(task: Task) -> str:
     found = task.result if isinstance(task.result, dict) else {}
     refused = f"{found.get('refused', 0):,}"
     if "accepted" in found:
-        given = {"accepted": f"{found['accepted']:,}", "refused": refused}
+        given = {"accepted": in_digits(found["accepted"]), "refused": refused}
         words = pgettext("applications", "%(accepted)s accepted, %(refused)s refused")
         return words % given
     if "undone" in found:
         number = found["undone"]
         return npgettext("applications", "%(count)s removed", "%(count)s removed", number) % {
-            "count": f"{number:,}"
+            "count": in_digits(number)
         }
     if "checked" in found:
-        given = {"checked": f"{found['checked']:,}", "refused": refused}
+        given = {"checked": in_digits(found["checked"]), "refused": refused}
         words = pgettext("rows", "%(checked)s checked, %(refused)s would be refused")
         return words % given
     if "rows" in found:
         number = found["rows"]
-        return ngettext("%(count)s row", "%(count)s rows", number) % {"count": f"{number:,}"}
+        return ngettext("%(count)s row", "%(count)s rows", number) % {"count": in_digits(number)}
     if "slept_seconds" in found:
         return _("slept %(number)s s") % {"number": f"{found['slept_seconds']:g}"}
     return ""
@@ -216,7 +217,7 @@ def describe_task_result(task: Task) -> str:
 def describe_task_limits(spec: TaskSpec) -> str:
     """Return the limits of a type's runs as a sentence."""
     attempts = ngettext("%(count)s attempt", "%(count)s attempts", spec.max_attempts) % {
-        "count": f"{spec.max_attempts:,}"
+        "count": in_digits(spec.max_attempts)
     }
     given = {"attempts": attempts, "time": short_duration(spec.timeout_seconds), "cap": spec.cap}
     if spec.cap:

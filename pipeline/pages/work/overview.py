@@ -40,6 +40,7 @@ from pipeline.pages.work.descriptions import (
 )
 from pipeline.selectors.pages import Page
 from pipeline.wording.english import short_duration
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from pipeline.work.catalog import COMPANY_TYPES, catalogued_company_types, paused_catalogued_types
 from pipeline.work.start import TaskRequest, start_tasks
@@ -266,11 +267,11 @@ def draw_run_charts(runs: Sequence[RecentRuns]) -> list[RunChart]:
 
 def _in_last_hour(number: int) -> str:
     words = ngettext("%(count)s in the last hour.", "%(count)s in the last hour.", number)
-    return words % {"count": f"{number:,}"}
+    return words % {"count": in_digits(number)}
 
 
 def _bar_label(ident: str, time: str, number: int) -> str:
-    given = {"time": time, "count": f"{number:,}"}
+    given = {"time": time, "count": in_digits(number)}
     if ident == "latency":
         # Translators: a time of day, and a number of seconds.
         return _("%(time)s: %(count)s s") % given
@@ -294,7 +295,7 @@ def _draw_runs(
         y=y,
         bars=build_bars(numbers, labels, top, kind=kind),
     )
-    return RunChart(chart, title, [(t, f"{n:,}") for t, n in zip(times, numbers, strict=True)])
+    return RunChart(chart, title, [(t, in_digits(n)) for t, n in zip(times, numbers, strict=True)])
 
 
 # Cancelling all of a company's tasks that match the filter.

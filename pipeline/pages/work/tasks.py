@@ -38,6 +38,7 @@ from pipeline.pages.work.descriptions import (
     describe_task_seconds,
     task_row_changes_soon,
 )
+from pipeline.wording.language import number as in_digits
 from pipeline.wording.task_words import TASK_EVENT_WORDS
 from pipeline.work.catalog import paused_catalogued_types
 from pipeline.work.start import ids_not_owned
@@ -174,7 +175,11 @@ def _progress_sentence(data: Mapping[str, Any]) -> str:
     done, total = data.get("done"), data.get("total")
     if not isinstance(done, int) or not total:
         return ""
-    given = {"done": f"{done:,}", "total": f"{total:,}", "note": describe_note(data.get("note"))}
+    given = {
+        "done": in_digits(done),
+        "total": in_digits(total),
+        "note": describe_note(data.get("note")),
+    }
     if given["note"]:
         # Translators: progress of a task, like "20 of 300, rows written."
         return _("%(done)s of %(total)s, %(note)s.") % given

@@ -22,6 +22,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.work.actions import member_actor
 from pipeline.pages.work.descriptions import describe_task_limits
+from pipeline.wording.language import number as in_digits
 from pipeline.work.catalog import (
     COMPANY_TYPES,
     CompanyType,
@@ -50,12 +51,12 @@ class TaskTypeCard:
         if not self.waiting:
             return _("No waiting tasks.")
         words = ngettext("%(count)s waiting task.", "%(count)s waiting tasks.", self.waiting)
-        return words % {"count": f"{self.waiting:,}"}
+        return words % {"count": in_digits(self.waiting)}
 
     @property
     def consequence(self) -> str:
         """Say what the button does to waiting tasks and to new ones."""
-        given = {"count": f"{self.waiting:,}"}
+        given = {"count": in_digits(self.waiting)}
         match bool(self.paused_by), bool(self.waiting):
             case True, False:
                 return _("If you resume it, new tasks can start.")
