@@ -84,7 +84,8 @@ def install() -> None:
 # What on a page is not translated.
 
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z’']+")
+# A translated word has an accent, also where an element within a message stands around it.
+_WORD = re.compile(r"(?<!\w)[A-Za-z][A-Za-z’']+(?!\w)")
 # Attributes that people read, or hear.
 READ = ("aria-label", "title", "placeholder", "alt", "aria-description", "aria-roledescription")
 # Elements whose text is code, or is read by programs.
@@ -127,6 +128,7 @@ NAMES_OF_THINGS = (
     "AA",
     "PostgreSQL",
     "Python",
+    "min",  # the unit, as browsers write it
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+# What stands between the parts of a formatted text.
+_MARKDOWN = re.compile(r"\*+|^[-#]+ |\n", re.M)
 OURS = {"jobs", "applicants", "pipeline", "tasks"}
 
 
@@ -33,6 +36,7 @@ def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield " ".join(value.split())
         yield from (" ".join(line.split()) for line in value.splitlines())
+        yield from (" ".join(part.split()) for part in _MARKDOWN.split(value))
     elif isinstance(value, dict):
         for each in value.values():
             yield from _texts_in(each)
