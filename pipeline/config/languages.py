@@ -23,4 +23,4 @@ NAMES = {
 }
 
 # The languages that people can choose. `manage.py translations` fails if one is incomplete.
-OFFERED = (SOURCE, "de", "fr", "es", "pl", "ar", "zh-hans")
+OFFERED = tuple(NAMES)

@@ -108,7 +108,7 @@ def tag_language_head(context: Mapping[str, Any]) -> SafeString | str:
         return links
     place = zone_name(timezone.get_current_timezone())
     words = {text: _(text) for text in SENTENCES}
-    return format_html("{}\n{}", links, json_script({PLACE: place, **words}, "words"))
+    return format_html("{}\n{}", links, json_script({PLACE: place, **words}, "words-of-scripts"))
 
 
 def link_alternates(address: str) -> SafeString | str:

@@ -1,6 +1,6 @@
 // What scripts say, in the reader's language. The page brings the words; without any they are English.
 // `pipeline/wording/scripts.py` lists every sentence that is said here.
-const given = document.getElementById("words");
+const given = document.getElementById("words-of-scripts");
 const words = given ? JSON.parse(given.textContent) : {};
 
 export const language = document.documentElement.lang || "en";

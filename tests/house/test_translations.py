@@ -72,6 +72,24 @@ def _words_of_tag(contents: str) -> list[str]:
     ]
 
 
+_MESSAGES = re.compile(r"{%\s*blocktranslate\b[^%]*%}(.*?){%\s*endblocktranslate", re.S)
+
+
+def places_with_filters(text: str) -> list[str]:
+    """Return the places within messages of a template that have a filter, and so stay empty."""
+    return [
+        each for said in _MESSAGES.findall(text) for each in re.findall(r"{{[^}]*\|[^}]*}}", said)
+    ]
+
+
+def test_no_place_within_a_message_has_a_filter() -> None:
+    found = {str(path): places_with_filters(path.read_text()) for path in TEMPLATES.rglob("*.html")}
+    control = "{% blocktranslate with a=b|bdi %}{{ a }} {{ tag|bdi }}{% endblocktranslate %}"
+
+    assert {path: places for path, places in found.items() if places} == {}
+    assert places_with_filters(control) == ["{{ tag|bdi }}"]
+
+
 def test_every_text_of_a_template_is_marked() -> None:
     found = {}
     for path in sorted(TEMPLATES.rglob("*.html")):
