@@ -61,7 +61,7 @@ def test_numbers_and_dates_are_those_of_the_reader() -> None:
     assert "on 5 March 2026." in str(away)
     with translation.override("de"):
         assert "(1.200)" in str(hired)
-        assert "on 5 März 2026." in str(away)
+        assert "am 5. März 2026" in str(away)
 
 
 def test_a_text_that_is_no_message_keeps_its_braces() -> None:
