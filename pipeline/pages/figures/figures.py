@@ -145,7 +145,7 @@ def show_idle_seats(request: HttpRequest) -> HttpResponse:
         **build_ledger_context(found),
         "member": member,
         "most_jobs": MOST_JOBS,
-        "idle_jobs": sorted(found.jobs, key=lambda row: row[1].lost, reverse=True),
+        "idle_jobs": sorted(found.jobs, key=lambda row: (-row[1].lost, row[0].posting.title)),
     }
     return render(request, "figures/idle_seats.html", context)
 
