@@ -31,7 +31,7 @@ GROUPS = {
 IN_ENGLISH = {"problem", "problems"}
 # Rules by which a pseudo-language is none.
 NO_LANGUAGE = ("html-lang-valid", "valid-lang")
-# Whose pages must fit the narrowest phone with long words, too: some tables of companies do not yet.
+# Whose pages must fit the narrowest phone with long words; some tables of companies do not yet.
 ON_A_PHONE = {"anybody", "applicant"}
 TERMS = ROOT / "LICENSE"  # as the site's own terms
 
