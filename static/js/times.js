@@ -103,16 +103,11 @@ export function clockTime(moment) {
 }
 
 // The same, in the words of another language than English.
-function inFull(time) {
-  const how = { timeZone: zone, dateStyle: "full", timeStyle: "medium" };
-  return new Intl.DateTimeFormat(locale, how).format(new Date(time.dateTime));
-}
+const inWords = (time, how) => new Intl.DateTimeFormat(locale, { timeZone: zone, ...how }).format(new Date(time.dateTime));
 
 function inShort(time, hasYear, hasSeconds) {
-  const how = { timeZone: zone, weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" };
-  if (hasYear) how.year = "numeric";
-  if (hasSeconds) how.second = "2-digit";
-  return new Intl.DateTimeFormat(locale, how).format(new Date(time.dateTime));
+  const how = { weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" };
+  return inWords(time, { ...how, ...(hasYear && { year: "numeric" }), ...(hasSeconds && { second: "2-digit" }) });
 }
 
 // Times that the server wrote in another zone, because it did not know this one yet, in this one.
@@ -123,7 +118,7 @@ export function showTimesHere() {
     const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
     const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
     const isSpan = "lasting" in time.dataset || "waited" in time.dataset;
-    const full = isEnglish ? `${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}` : `${inFull(time)} ${place}`;
+    const full = isEnglish ? `${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}` : `${inWords(time, { dateStyle: "full", timeStyle: "medium" })} ${place}`;
     time.title = isSpan ? t("since %(time)s", { time: full }) : full;
     if ("relative" in time.dataset || "waited" in time.dataset) continue;
     const year = at.year === inParts(new Date(serverNow())).year ? "" : ` ${at.year}`;
@@ -156,20 +151,22 @@ function words(seconds) {
   return `${twoLargest(span)} ${end}`;
 }
 
-// In the largest unit, as CLDR words it, for all languages but English.
+// A span in the largest of some units.
 const SIZES = [["year", 365 * DAY], ["month", 30 * DAY], ["week", WEEK], ["day", DAY], ["hour", HOUR], ["minute", MINUTE], ["second", 1]];
 
-function relative(seconds) {
-  const [unit, size] = SIZES.find(([, size]) => Math.abs(seconds) >= size) ?? SIZES.at(-1);
-  return new Intl.RelativeTimeFormat(locale).format(-Math.trunc(seconds / size), unit);
+function inLargest(seconds, sizes) {
+  const [unit, size] = sizes.find(([, size]) => Math.abs(seconds) >= size) ?? sizes.at(-1);
+  return [Math.trunc(seconds / size), unit];
 }
 
-// In its largest unit, in short: "4 h".
-function shortSpan(seconds) {
-  const sizes = [["d", DAY], ["h", HOUR], ["min", MINUTE], ["s", 1]];
-  const [unit, size] = sizes.find(([, size]) => seconds >= size) ?? sizes.at(-1);
-  return inUnit(Math.trunc(seconds / size), unit);
+// As CLDR words it, for all languages but English.
+function relative(seconds) {
+  const [count, unit] = inLargest(seconds, SIZES);
+  return new Intl.RelativeTimeFormat(locale).format(-count, unit);
 }
+
+// In short: "4 h". The server counts in days at most.
+const shortSpan = (seconds) => inUnit(...inLargest(seconds, SIZES.slice(3)));
 
 function twoLargest(span) {
   const sizes = [["week", WEEK], ["day", DAY], ["hour", HOUR], ["minute", MINUTE]];

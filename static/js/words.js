@@ -18,8 +18,8 @@ export function t(english, named = {}) {
 const UNITS = { d: "day", h: "hour", min: "minute", s: "second" };
 
 // A number of days, hours, minutes or seconds in short, as the server words it: "4 h".
-export function inUnit(count, symbol, length = "short") {
+export function inUnit(count, symbol) {
   if (isEnglish) return `${count} ${symbol}`;
-  const how = { style: "unit", unit: UNITS[symbol], unitDisplay: length };
-  return new Intl.NumberFormat(locale, how).format(count);
+  const unit = UNITS[symbol] ?? symbol;
+  return new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short" }).format(count);
 }

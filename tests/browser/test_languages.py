@@ -31,8 +31,6 @@ GROUPS = {
 IN_ENGLISH = {"problem", "problems"}
 # Rules by which a pseudo-language is none.
 NO_LANGUAGE = ("html-lang-valid", "valid-lang")
-# Whose pages must fit the narrowest phone with long words; some tables of companies do not yet.
-ON_A_PHONE = {"anybody", "applicant"}
 TERMS = ROOT / "LICENSE"  # as the site's own terms
 
 
@@ -77,8 +75,6 @@ def test_long_words_and_both_directions_fit_the_narrowest_phone(
         assert page.locator("html").get_attribute("lang") == language, name
         assert page.locator("html").get_attribute("dir") == ("rtl" if language == "qpb" else None)
         axe(page, apart_from=NO_LANGUAGE)
-        if group not in ON_A_PHONE:
-            continue
         with narrow(page):
             no_sideways_scroll(page)
             _nothing_is_cut(page, name)
