@@ -36,6 +36,8 @@ class Applicant(models.Model):
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
     # In which they last used the site, for emails; empty while unknown.
     language = models.CharField(max_length=16, blank=True, default="", db_default="")
+    # Chosen by themselves: for emails, and for pages after each sign-in; empty without a choice.
+    chosen_language = models.CharField(max_length=16, blank=True, default="", db_default="")
     # Whether they want reminders before a deadline.
     reminders = models.BooleanField(default=True, db_default=True)
 
@@ -46,6 +48,11 @@ class Applicant(models.Model):
     def is_erased(self) -> bool:
         """Tell whether the person was erased."""
         return self.email.startswith(ERASED)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Return the languages of their emails: the chosen one, then the last used."""
+        return self.chosen_language, self.language
 
 
 class ApplicantToken(models.Model):

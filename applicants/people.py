@@ -26,18 +26,20 @@ def find_or_create_person(email: str) -> Applicant:
             return found
 
 
-# One round trip instead of four for a SELECT and an INSERT in a savepoint.
+# One round trip instead of four for a SELECT and an INSERT in a savepoint. Columns are in the order
+# of the model's fields.
 _FIND_OR_CREATE = PreparedStatement(
     """
 WITH made AS (
     INSERT INTO applicants_applicant (id, email, name, created_at)
     VALUES (%(id)s, %(email)s, '', statement_timestamp())
     ON CONFLICT (email) DO NOTHING
-    RETURNING id, email, name, created_at
+    RETURNING id, email, name, created_at, time_zone, language, chosen_language
 )
 SELECT * FROM made
 UNION ALL
-SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(email)s
+SELECT id, email, name, created_at, time_zone, language, chosen_language
+FROM applicants_applicant WHERE email = %(email)s
 """,
     Applicant,
 )
@@ -95,7 +97,7 @@ def remember_browser(applicant_id: UUID, *, zone: str, language: str) -> None:
 
 def remember_language(applicant_id: UUID, language: str) -> None:
     """Store the language that a person has chosen."""
-    Applicant.objects.filter(id=applicant_id).exclude(language=language).update(language=language)
+    Applicant.objects.filter(id=applicant_id).update(chosen_language=language)
 
 
 def stop_reminders(applicant_id: UUID) -> None:

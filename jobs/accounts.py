@@ -76,4 +76,9 @@ def has_second_step(user_id: UUID) -> bool:
 
 def set_language(*, user_id: UUID, language: str) -> None:
     """Keep the language that a person has chosen, for emails and other browsers."""
-    User.objects.filter(id=user_id).exclude(language=language).update(language=language)
+    User.objects.filter(id=user_id).update(chosen_language=language)
+
+
+def remember_language(*, user_id: UUID, language: str) -> None:
+    """Store the language of a person's browser, for emails until they choose one."""
+    User.objects.filter(id=user_id).update(language=language)

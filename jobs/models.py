@@ -62,8 +62,10 @@ class User(AbstractUser):
     # As the person wants to be called; empty until they say.
     name = models.CharField(max_length=NAME_LENGTH, blank=True, default="", db_default="")
 
-    # Chosen or last used, for emails; empty while unknown.
+    # In which they last used the site, for emails; empty while unknown.
     language = models.CharField(max_length=16, blank=True, default="", db_default="")
+    # Chosen by themselves: for emails, and for pages after each sign-in; empty without a choice.
+    chosen_language = models.CharField(max_length=16, blank=True, default="", db_default="")
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -73,6 +75,11 @@ class User(AbstractUser):
     def shown_name(self) -> str:
         """Return the name, or the address until there is one."""
         return self.name or self.email
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Return the languages of their emails: the chosen one, then the last used."""
+        return self.chosen_language, self.language
 
 
 class Company(models.Model):

@@ -225,7 +225,7 @@ def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: U
     member = _find_member(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
-    with in_language_of(member.user.language):
+    with in_language_of(*member.user.languages):
         message = company_alert_email(member.company.name, kind)
         return _send_company_email(member, message, ALERTS, task_id)
 
@@ -235,7 +235,7 @@ def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> st
     member = _find_member(membership_id)
     if member is None or not member.digest:
         return "unwanted"
-    with in_language_of(member.user.language):
+    with in_language_of(*member.user.languages):
         message = company_digest_email(
             member.company.name,
             date.fromisoformat(day),

@@ -145,7 +145,7 @@ def send_news(
     left = _still_true(News(news), [UUID(each) for each in applications], member)
     if not left:
         return {"outcome": "over"}
-    with in_language_of(member.user.language):
+    with in_language_of(*member.user.languages):
         message = news_email(read_job(job_id), News(news), left)
         email = render_email(
             message, to=member.user.email, email_id=uuid5(_NAMES, str(context.task_id))
@@ -320,7 +320,7 @@ def push_news(
     left = _still_true(News(news), [UUID(each) for each in applications], member)
     if not left:
         return {"sent": 0}
-    with in_language_of(member.user.language):
+    with in_language_of(*member.user.languages):
         text = push_text(read_job(job_id), News(news), len(left))
     notification = push.Notification(
         key=str(context.task_id),

@@ -300,7 +300,7 @@ def _remove_traces(person: Applicant) -> bool:
     statement_time.lift()
     hold_import_files()
     erased = {"email": f"{ERASED}{person.id}", "name": ERASED_NAME}
-    erased |= {"time_zone": "", "language": ""}
+    erased |= {"time_zone": "", "language": "", "chosen_language": ""}
     Applicant.objects.filter(id=person.id).update(**erased)
     if _live_applications(person) or _open_contests(person):
         transaction.set_rollback(True)

@@ -51,6 +51,7 @@ def collect(applicant: Applicant) -> dict[str, Any]:
             "name": applicant.name,
             "time_zone": applicant.time_zone,
             "language": applicant.language,
+            "chosen_language": applicant.chosen_language,
             "reminders": applicant.reminders,
             "created_at": applicant.created_at,
         },

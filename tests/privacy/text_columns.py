@@ -27,6 +27,9 @@ PERSONAL: dict[str, Personal] = {
     "applicants_applicant.name": Personal("applicant", "account.name", "erased"),
     "applicants_applicant.time_zone": Personal("applicant", "account.time_zone", "erased"),
     "applicants_applicant.language": Personal("applicant", "account.language", "erased"),
+    "applicants_applicant.chosen_language": Personal(
+        "applicant", "account.chosen_language", "erased"
+    ),
     "applicants_device.name": Personal("applicant", "devices.name", _DEVICE),
     "applicants_device.endpoint": Personal("applicant", "devices.push_service", _DEVICE),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
@@ -143,6 +146,7 @@ PERSONAL: dict[str, Personal] = {
     "jobs_user.last_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.name": Personal("staff", _ACCOUNT, "kept with the account"),
     "jobs_user.language": Personal("staff", _ACCOUNT, "kept with the account"),
+    "jobs_user.chosen_language": Personal("staff", _ACCOUNT, "kept with the account"),
     "jobs_companyrequest.company_name": Personal("staff", "no: the operator's queue", "90 days"),
     "jobs_companyrequest.email": Personal("staff", "no: the operator's queue", "90 days"),
     "account_emailaddress.email": Personal("staff", _ACCOUNT, "kept with the account"),

@@ -10,13 +10,16 @@ from django.test import Client
 from django.utils import translation
 
 from applicants.models import Applicant
+from applicants.people import remember_language
+from jobs.accounts import set_language
 from jobs.models import User
 from pipeline.web.languages import choose_by_headers, in_language_of
 from tests.support import factories, pseudo_language
-from tests.support.accounts import browser_of, member_of
+from tests.support.accounts import PASSWORD, browser_of, member_of, sign_in
 from tests.support.applicants import applicant_browser
+from tests.support.outbox import code_to
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
@@ -87,8 +90,45 @@ def test_a_choice_is_kept_with_the_applicant_and_with_the_member() -> None:
     applicant_browser(person).post("/language/", {"language": "de"})
     browser_of(owner).post("/language/", {"language": "qps"})
 
-    assert Applicant.objects.get(id=person.id).language == "de"
-    assert User.objects.get(id=owner.id).language == "qps"
+    assert Applicant.objects.get(id=person.id).chosen_language == "de"
+    assert User.objects.get(id=owner.id).chosen_language == "qps"
+
+
+def test_the_language_of_a_members_browser_is_for_emails_alone() -> None:
+    user = member_of(factories.company(), password=PASSWORD)
+    sign_in(user.email, client=Client(headers={"accept-language": "qps"}))
+
+    elsewhere = Client(headers={"accept-language": "de"})
+    answer = sign_in(user.email, client=elsewhere)
+
+    assert site_settings.LANGUAGE_COOKIE_NAME not in answer.cookies
+    assert language_of(elsewhere.get("/privacy/")) == "de"
+    assert User.objects.get(id=user.id).languages == ("", "de")
+
+
+def test_a_members_choice_counts_in_each_browser_after_signing_in() -> None:
+    user = member_of(factories.company(), password=PASSWORD)
+    set_language(user_id=user.id, language="qps")
+    browser = Client(headers={"accept-language": "de"})
+
+    sign_in(user.email, client=browser)
+
+    assert language_of(browser.get("/privacy/")) == "qps"
+    assert User.objects.get(id=user.id).languages == ("qps", "")
+
+
+def test_an_applicants_choice_counts_in_each_browser_and_is_not_replaced_by_one(
+    mail_at_once: None,
+) -> None:
+    person = factories.applicant()
+    remember_language(person.id, "qps")
+    browser = Client(headers={"accept-language": "de"})
+    browser.post("/sign-in/", {"email": person.email})
+
+    browser.post("/code/", {"code": code_to(person.email)})
+
+    assert language_of(browser.get("/privacy/")) == "qps"
+    assert Applicant.objects.get(id=person.id).languages == ("qps", "de")
 
 
 def test_search_engines_find_a_public_page_in_every_language() -> None:

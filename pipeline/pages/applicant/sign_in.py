@@ -30,6 +30,7 @@ from pipeline.selectors.applications import find_live
 from pipeline.selectors.jobs import read_job
 from pipeline.services.joining import verify_applications
 from pipeline.web.addresses import client_site
+from pipeline.web.languages import choose_for
 from pipeline.wording.explanations import explain_quiet_hours, window_in_words
 
 # Prefix of the return target for a person who has just applied to the job that follows.
@@ -101,6 +102,7 @@ def _finish(request: HttpRequest, person: Applicant, after: str) -> HttpResponse
     browser.sign_in(request, person)
     zone, language = get_current_timezone_name(), get_language() or ""
     remember_browser(person.id, zone=zone, language=language)
+    choose_for(request, person.chosen_language)
     if verified := verify_applications(person.id):
         counts = ngettext(
             "Your email address is verified. Your application counts from now on.",

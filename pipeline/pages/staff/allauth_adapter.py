@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from applicants.mail import post_private_email
 from jobs import team
-from jobs.accounts import set_language
+from jobs.accounts import remember_language
 from jobs.models import User
 from jobs.team import inviting_company_name
 from pipeline.pages import qr_code
@@ -73,10 +73,12 @@ class StaffAdapter(DefaultAccountAdapter):
             if not key.startswith(KEPT_AT_SIGN_IN):
                 del request.session[key]
         super().login(request, user)
-        if isinstance(user, User) and user.language:
-            choose_for(request, user.language)
-        elif isinstance(user, User) and (used := get_language()) != settings.LANGUAGE_CODE:
-            set_language(user_id=user.id, language=used or "")
+        if isinstance(user, User) and user.chosen_language:
+            choose_for(request, user.chosen_language)
+        elif isinstance(user, User):
+            used = get_language() or settings.LANGUAGE_CODE
+            if used != (user.language or settings.LANGUAGE_CODE):
+                remember_language(user_id=user.id, language=used)
 
     def add_message(
         self,
