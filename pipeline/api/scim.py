@@ -317,7 +317,7 @@ def _id(name: str) -> UUID:
         raise NotFoundException(detail="There is no such resource.") from None
 
 
-# What the service says of itself.
+# Descriptions of the service.
 
 
 def _config() -> ServiceProviderConfig:
