@@ -26,12 +26,10 @@ from django.utils.cache import patch_cache_control
 from django.utils.log import log_response
 
 from jobs import time_zones
-from pipeline.web.addresses import ACCEPTED_CREDENTIAL, client_address
+from pipeline.web.addresses import ACCEPTED_CREDENTIAL, PROGRAMS, client_address
 from pipeline.web.requests import CallerName
 from tasks import log_context
 
-# Addresses for programs. Their answers are no pages.
-PROGRAMS = ("/api/", "/scim/")
 API_DOCUMENTATION = "/api/v1/docs/"
 # Asked at a process's own address: by monitoring, and by a proxy that wants a certificate.
 MONITORING = ("/health/live", "/health/ready", "/health/domain", "/metrics")

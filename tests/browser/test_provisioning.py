@@ -45,6 +45,6 @@ def test_an_owner_makes_a_token_and_ends_it(owner: Hands, world: World) -> None:
 
     assert Membership.objects.get(user__email=ADA).role == Role.VIEWER
     owner.press("Replace token")
-    shows(page, "The present token works for another 24 hours.")
+    shows(page, "After that, the present token works for another 24 hours.")
     page.get_by_role("button", name="End now").first.click()
     shows(page, "The token works no more.")

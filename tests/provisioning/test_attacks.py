@@ -9,13 +9,16 @@ from urllib.parse import quote
 
 import pytest
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from jobs.models import Company, Membership, Role, User
 from pipeline.models import IdentityProvider, ProvisionedUser, ProvisioningToken
 from pipeline.provisioning import tokens
 from pipeline.provisioning.filters import LONGEST
+from pipeline.server.clients import Client as Caller
+from pipeline.server.error_views import expects_problem
+from pipeline.server.request_body import Body, BodyRoom
 from pipeline.sign_on import people as sign_on
 from pipeline.sign_on import providers
 from pipeline.sign_on.people import SignOnRefused
@@ -327,6 +330,16 @@ def test_large_bodies_and_other_content_types_are_refused(scim: Scim) -> None:
     assert [each.status_code for each in (large, form, broken, many)] == [413, 415, 400, 400]
     assert form["Content-Type"] == "application/scim+json"
     assert ProvisionedUser.objects.count() == 0
+
+
+def test_the_server_refuses_bodies_of_ten_megabytes_and_failures_are_no_pages() -> None:
+    length = [(b"content-length", b"10000000")]
+    body = Body(
+        {"path": "/scim/v2/Users", "headers": length}, BodyRoom(), Caller("c", is_known=True)
+    )
+
+    assert body.is_left_unread
+    assert expects_problem(RequestFactory().post("/scim/v2/Users"))
 
 
 def test_wrong_methods_and_addresses_have_errors_of_scim(scim: Scim) -> None:
