@@ -8,12 +8,10 @@ from allauth.account.models import EmailAddress
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from applicants.addresses import checked_address, normal_address
-from jobs.errors import (
-    BadPassword,
-)
+from jobs.errors import AddressTaken, BadPassword
 from jobs.models import User
 
 # Types of allauth's authenticators that count as a second step (recovery codes do not).
@@ -72,6 +70,30 @@ def has_second_step(user_id: UUID) -> bool:
     from allauth.mfa.models import Authenticator  # its models are not loaded before ours
 
     return Authenticator.objects.filter(user_id=user_id, type__in=SECOND_STEPS).exists()
+
+
+def end_sessions(user_id: UUID) -> None:
+    """Sign an account out in every browser, in the caller's transaction."""
+    from allauth.usersessions.models import UserSession  # its models are not loaded before ours
+
+    for session in UserSession.objects.filter(user_id=user_id):
+        session.end()
+
+
+@transaction.atomic
+def change_address(*, user_id: UUID, email: str) -> None:
+    """Give an account another address; the caller vouches for it.
+
+    Raises AddressTaken, and ValidationError for a bad address.
+    """
+    email = checked_address(email)
+    try:
+        with transaction.atomic():
+            User.objects.filter(id=user_id).update(email=email)
+    except IntegrityError:
+        raise AddressTaken from None
+    EmailAddress.objects.filter(user_id=user_id).delete()
+    EmailAddress.objects.create(user_id=user_id, email=email, verified=True, primary=True)
 
 
 def set_language(*, user_id: UUID, language: str) -> None:

@@ -11,7 +11,7 @@ service that notes it:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -36,6 +36,8 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
+# Reads of the names of actors that are neither accounts nor keys, by their ids.
+NAMES: list[Callable[[Collection[UUID]], Mapping[UUID, str]]] = []
 _ROLES: dict[str, str | Promise] = {
     **dict(Role.choices),
     **dict(JobRole.choices),
@@ -64,6 +66,11 @@ MEMBER_ADDED = declare("member.added", Group.TEAM, _("Added %(whom)s to the team
 MEMBER_REMOVED = declare("member.removed", Group.TEAM, _("Removed %(whom)s from the team"))
 ROLE_CHANGED = declare(
     "role.changed", Group.TEAM, _("Changed the role of %(whom)s from %(before)s to %(role)s")
+)
+ACCESS_ENDED = declare(
+    "member.access_ended",
+    Group.TEAM,
+    _("Ended the access of %(whom)s, as the identity provider says"),
 )
 JOB_ROLE_GIVEN = declare("job_role.given", Group.TEAM, _("Gave %(whom)s a role on a job: %(role)s"))
 JOB_ROLE_TAKEN = declare("job_role.taken", Group.TEAM, _("Took the role on a job from %(whom)s"))
@@ -164,7 +171,11 @@ def _read_names(ids: Collection[UUID]) -> Mapping[UUID, str]:
         return {}
     people = {each.id: each.shown_name for each in User.objects.filter(id__in=ids)}
     keys = ApiKey.objects.filter(id__in=ids).values_list("id", "name")
-    return people | {id_: gettext("the API key “%(name)s”") % {"name": name} for id_, name in keys}
+    named = people | {id_: gettext("the API key “%(name)s”") % {"name": name} for id_, name in keys}
+    for read in NAMES:
+        if others := set(ids) - named.keys():
+            named |= read(others)
+    return named
 
 
 def _sentence(row: Activity, whom: str) -> str:

@@ -44,6 +44,10 @@ class BadPassword(ValueError):
     """The password is refused. The arguments are the reasons."""
 
 
+class AddressTaken(Exception):
+    """Another account has this address."""
+
+
 class MemberNotFound(Exception):
     """The company has no such member."""
 

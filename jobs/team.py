@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from applicants.texts import folded_name
-from jobs import accounts, activity
+from jobs import accounts, activity, keys
 from jobs.accounts import SECOND_STEPS
 from jobs.errors import (
     AlreadyMember,
@@ -182,6 +182,23 @@ def remove_member(*, company_id: UUID, membership_id: int, by: UUID | None = Non
     security.info("member.removed", extra=_log_ids(member))
     note_member(activity.MEMBER_REMOVED, member, by=by)
     return member
+
+
+@transaction.atomic
+def end_access(*, company_id: UUID, membership_id: int, by: UUID | None) -> None:
+    """Remove a member whose identity provider gives no role any more, and all that they hold.
+
+    They are signed out everywhere, and the keys that they made stop, with their portal tokens.
+    Unlike after `remove_member`, the provider can bring them back. Raises MemberNotFound,
+    LastOwner.
+    """
+    member = lock_member(company_id, membership_id, stays_owner=False)
+    Membership.objects.filter(id=member.id).delete()
+    for key in keys.read_made_by(company_id, member.user_id):
+        keys.revoke(company_id=company_id, key_id=key.id, by=by)
+    accounts.end_sessions(member.user_id)
+    security.info("member.access_ended", extra=_log_ids(member) | {"by": str(by or "")})
+    note_member(activity.ACCESS_ENDED, member, by=by)
 
 
 @transaction.atomic

@@ -17,6 +17,7 @@ urlpatterns = [
     path("health/domain", hosts.allow_certificate),
     path("metrics", monitoring.expose),
     path("api/v1/", include("pipeline.api.v1.urls")),
+    path("scim/", include("pipeline.api.scim")),
     re_path("^api/", NothingHereEndpoint.as_view()),
     path("problems/", problems.index, name="problems"),
     path("problems/<slug:slug>/", problems.show, name="problem"),

@@ -51,6 +51,12 @@ from pipeline.models.line import (
     RemovedLog,
     Standing,
 )
+from pipeline.models.provisioning import (
+    USER_NAME_LENGTH,
+    ProvisionedGroup,
+    ProvisionedUser,
+    ProvisioningToken,
+)
 from pipeline.models.reserved import GroupClaim
 from pipeline.models.review import (
     CRITERION_HELP_LENGTH,
@@ -190,6 +196,7 @@ __all__ = [
     "TEMPLATE_NAME_LENGTH",
     "TEXT_LENGTH",
     "URL_LENGTH",
+    "USER_NAME_LENGTH",
     "VIEW_NAME_LENGTH",
     "VIEW_QUERY_LENGTH",
     "ZONE_LENGTH",
@@ -253,6 +260,9 @@ __all__ = [
     "PlannedSeats",
     "PortalToken",
     "Producer",
+    "ProvisionedGroup",
+    "ProvisionedUser",
+    "ProvisioningToken",
     "ReceiptKey",
     "Reference",
     "RemovedLog",

@@ -86,6 +86,14 @@ SECTIONS = (
                 in_sandbox=False,
             ),
             Place(
+                name="provisioning",
+                label=_("Provisioning"),
+                icon="arrow-path",
+                action=Action.MANAGE_TEAM,
+                about=_("Your identity provider adds members and ends their access."),
+                in_sandbox=False,
+            ),
+            Place(
                 name="activity",
                 label=_("What the team did"),
                 icon="clipboard-document-list",

@@ -13,6 +13,7 @@ from pipeline.api import problem_types, problems
 from pipeline.api.problem_type import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.pages import kept_form
+from pipeline.web.addresses import PROGRAMS
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -53,7 +54,7 @@ def internal_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
 
 def expects_problem(request: HttpRequest) -> bool:
     """Return whether the client expects a problem instead of a page."""
-    return request.path.startswith("/api/")
+    return request.path.startswith(PROGRAMS)
 
 
 def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:

@@ -24,6 +24,7 @@ from pipeline.api.problem_types import MALFORMED_REQUEST, UNAVAILABLE
 from pipeline.api.rendering import render_json
 from pipeline.server.clients import Application
 from pipeline.server.places import ChosenFile
+from pipeline.web.addresses import PROGRAMS
 from pipeline.web.asgi_types import Message, Receive, Send, find_header
 from pipeline.web.languages import choose_by_headers
 from pipeline.web.middleware import sane_request_id, transport_security
@@ -64,7 +65,7 @@ async def refuse(
     """Refuse a request, with a problem for API clients, else with a page."""
     name = sane_request_id(find_header(scope, b"x-request-id").decode("latin1"))
     language = choose_by_headers(scope)
-    if scope["path"].startswith("/api/"):
+    if scope["path"].startswith(PROGRAMS):
         with override(language):
             told = problems.build_body(kind, cast("Any", SimpleNamespace(request_id=name)))
             told |= {"detail": str(why), "error": {"code": kind.code, "message": str(why)}}

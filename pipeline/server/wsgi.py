@@ -52,6 +52,7 @@ from pipeline.server.requests import (
     TooManyAtOnce,
 )
 from pipeline.server.stamps import expected_at_job, joined_job
+from pipeline.web.addresses import PROGRAMS
 from pipeline.web.asgi_types import Message, Receive, Send, await_disconnect
 from pipeline.web.rate_limit import ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
@@ -246,7 +247,7 @@ class WSGIAdapter:
         client = self._clients.find_client(scope)
         caller = client.name if client.is_known else "anonymous"
         try:
-            if not client.is_known and not scope["path"].startswith("/api/"):
+            if not client.is_known and not scope["path"].startswith(PROGRAMS):
                 self._pages.count(client.name, asyncio.get_running_loop().time())
             job_id = joined_job(scope)
             is_long = declared_length(scope) > MOST_BYTES

@@ -8,6 +8,7 @@ address.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,9 +22,16 @@ from django.db.models.functions import Now
 
 from applicants.addresses import ascii_domain, checked_address
 from jobs import accounts, activity, team
-from jobs.errors import LastOwner, TooManyOnJob
+from jobs.errors import LastOwner, MemberNotFound, TooManyOnJob
 from jobs.models import Activity, JobMember, JobRole, Membership, Role, User
-from pipeline.models import GroupRole, IdentityProvider, SignOnDomain, SignOnIdentity
+from pipeline.models import (
+    GroupRole,
+    IdentityProvider,
+    ProvisionedGroup,
+    ProvisionedUser,
+    SignOnDomain,
+    SignOnIdentity,
+)
 from pipeline.sign_on.provider import Claims
 
 security = logging.getLogger("security")
@@ -64,19 +72,37 @@ class Roles:
         return self.role is not None or bool(self.jobs)
 
 
-def roles_of(provider: IdentityProvider, claims: Claims) -> Roles:
-    """Return the roles that a person's groups give: of several, the greatest."""
-    role = Role(provider.usual_role) if provider.usual_role else None
+def roles_of(
+    provider: IdentityProvider,
+    signed: Collection[str] | None,
+    provisioned: Collection[str] = (),
+    *,
+    is_owner: bool = False,
+) -> Roles:
+    """Return the roles that a person's groups give: of several, the greatest.
+
+    `signed`: the groups that the provider has just named, None outside a sign-in. Those that it has
+    `provisioned` make nobody an owner who is none yet: who has only its token could do that.
+    """
+    found = [(Role(provider.usual_role), signed is not None)] if provider.usual_role else []
     jobs: dict[UUID, JobRole] = {}
-    for each in provider.group_roles.filter(group__in=claims.groups):
+    for each in provider.group_roles.filter(group__in={*(signed or ()), *provisioned}):
         if each.job_id is None:
-            found = Role(each.role)
-            role = found if role is None else max(role, found, key=RANKS.__getitem__)
+            found.append((Role(each.role), each.group in (signed or ())))
         else:
             on_job = JobRole(each.job_role)
             before = jobs.get(each.job_id, on_job)
             jobs[each.job_id] = max(before, on_job, key=JOB_RANKS.__getitem__)
-    return Roles(role, jobs)
+    may_own = {True: Role.OWNER, False: Role.OWNER if is_owner else Role.RECRUITER}
+    roles = [min(role, may_own[is_signed], key=RANKS.__getitem__) for role, is_signed in found]
+    return Roles(max(roles, key=RANKS.__getitem__, default=None), jobs)
+
+
+def provisioned_groups(provider: IdentityProvider, user: User) -> set[str]:
+    """Return the names and ids of the groups in which a provider has provisioned an account."""
+    groups = ProvisionedGroup.objects.filter(provider=provider, users__user=user)
+    rows = groups.values_list("name", "external_id")
+    return {each for row in rows for each in row if each}
 
 
 def proved_address(provider: IdentityProvider, claims: Claims) -> str:
@@ -87,12 +113,13 @@ def proved_address(provider: IdentityProvider, claims: Claims) -> str:
         raise SignOnRefused(Refusal.NO_ADDRESS) from None
     if not claims.is_email_verified and not provider.trusts_addresses:
         raise SignOnRefused(Refusal.UNVERIFIED)
-    if not _vouches_for(provider, address):
+    if not vouches_for(provider, address):
         raise SignOnRefused(Refusal.OTHER_DOMAIN)
     return address
 
 
-def _vouches_for(provider: IdentityProvider, address: str) -> bool:
+def vouches_for(provider: IdentityProvider, address: str) -> bool:
+    """Tell whether an address is at a domain that is proved for the provider."""
     return provider.domains.filter(domain=_domain_of(address), proved_at__isnull=False).exists()
 
 
@@ -104,24 +131,34 @@ def _domain_of(address: str) -> str:
         return ""
 
 
-@transaction.atomic
 def admit(provider: IdentityProvider, claims: Claims) -> User:
     """Return the account of a person who has signed in at a provider, with the roles they have now.
 
-    The account is found by the subject of an earlier sign-in, or else by the address. Raises
-    SignOnRefused.
+    The account is found by the subject of an earlier sign-in, or else by the address. A member
+    whose groups give no role any more loses their access. Raises SignOnRefused.
     """
+    with transaction.atomic():
+        found = _admit(provider, claims)
+    if isinstance(found, SignOnRefused):
+        raise found
+    return found
+
+
+def _admit(provider: IdentityProvider, claims: Claims) -> User | SignOnRefused:
+    """Return the account, or the refusal that keeps what was written. Raises SignOnRefused."""
     address = proved_address(provider, claims)
     known = provider.identities.select_related("user").filter(subject=claims.subject).first()
     if known:
         user = known.user
-        if not _vouches_for(provider, user.email):
+        if not vouches_for(provider, user.email):
             raise SignOnRefused(Refusal.OTHER_ACCOUNT)
     else:
         user = _find(provider, claims, address)
-    _check_account(provider, user)
+    check_account(provider, user)
     if provider.company_id:
-        _give_roles(provider, user, roles_of(provider, claims))
+        _check_provisioned(provider, user)
+        if not give_roles(provider, user, claims.groups, by=user.id):
+            return SignOnRefused(Refusal.NO_ROLE)
     elif not Membership.objects.filter(user=user).exists():
         raise SignOnRefused(Refusal.NO_ROLE)
     _note_identity(provider, claims, user, is_new=known is None)
@@ -131,7 +168,7 @@ def admit(provider: IdentityProvider, claims: Claims) -> User:
 def _find(provider: IdentityProvider, claims: Claims, address: str) -> User:
     user = User.objects.filter(email=address).first()
     if user is None:
-        if provider.company_id is None or not roles_of(provider, claims):
+        if provider.company_id is None or not roles_of(provider, claims.groups):
             raise SignOnRefused(Refusal.NO_ROLE)
         user = accounts.find_or_create(address, None)
         if claims.name:
@@ -143,7 +180,8 @@ def _find(provider: IdentityProvider, claims: Claims, address: str) -> User:
     return user
 
 
-def _check_account(provider: IdentityProvider, user: User) -> None:
+def check_account(provider: IdentityProvider, user: User) -> None:
+    """Check that a provider may let an account in. Raises SignOnRefused."""
     if not user.is_active:
         raise SignOnRefused(Refusal.INACTIVE)
     # A company's own provider must not open the operator's back office.
@@ -151,25 +189,43 @@ def _check_account(provider: IdentityProvider, user: User) -> None:
         raise SignOnRefused(Refusal.BACK_OFFICE)
 
 
-def _give_roles(provider: IdentityProvider, user: User, roles: Roles) -> None:
+def _check_provisioned(provider: IdentityProvider, user: User) -> None:
+    """Refuse somebody whom the provider has deactivated, also at this moment."""
+    theirs = ProvisionedUser.objects.filter(provider=provider, user=user)
+    row = theirs.select_for_update(of=("self",), no_key=True).first()
+    if row is not None and not row.is_active:
+        raise SignOnRefused(Refusal.INACTIVE)
+
+
+def give_roles(
+    provider: IdentityProvider, user: User, signed: Collection[str] | None, *, by: UUID
+) -> bool:
     """Add a person to the team, or change the role to that of their groups.
 
     Someone whom an owner removed comes back only if an owner adds them. Where no group has a role,
-    roles are given here, and stay as they are.
+    roles are given here, and stay as they are. Whose groups give no role loses their access, except
+    for the last owner. Returns whether their groups let them in. Raises SignOnRefused.
     """
     company_id = provider.company_id
     assert company_id  # noqa: S101  the caller asks
     member = Membership.objects.filter(company_id=company_id, user=user).first()
+    provisioned = provisioned_groups(provider, user)
+    is_owner = member is not None and member.role == Role.OWNER
+    roles = roles_of(provider, signed, provisioned, is_owner=is_owner)
     if member is None:
-        if not roles:
-            raise SignOnRefused(Refusal.NO_ROLE)
-        if _was_removed(company_id, user):
+        if roles and _was_removed(company_id, user):
             raise SignOnRefused(Refusal.REMOVED)
-        _add(company_id, user, roles)
-    elif provider.group_roles.exists():
-        if not roles:
-            raise SignOnRefused(Refusal.NO_ROLE)
-        _change(member, roles)
+        if roles:
+            _add(company_id, user, roles, by=by)
+        return bool(roles)
+    if not provider.group_roles.exists():
+        return True
+    if roles:
+        _change(member, roles, by=by)
+    else:
+        with suppress(LastOwner, MemberNotFound):
+            team.end_access(company_id=company_id, membership_id=member.id, by=by)
+    return bool(roles)
 
 
 def _was_removed(company_id: UUID, user: User) -> bool:
@@ -179,7 +235,7 @@ def _was_removed(company_id: UUID, user: User) -> bool:
     return newest == activity.MEMBER_REMOVED.code
 
 
-def _add(company_id: UUID, user: User, roles: Roles) -> None:
+def _add(company_id: UUID, user: User, roles: Roles, *, by: UUID) -> None:
     member, _ = Membership.objects.get_or_create(
         company_id=company_id, user=user, defaults={"role": roles.role or ""}
     )
@@ -188,23 +244,21 @@ def _add(company_id: UUID, user: User, roles: Roles) -> None:
         extra={"company": str(company_id), "member": str(user.id), "role": str(roles.role or "")},
     )
     about = {"role": roles.role or ""}
-    team.note_member(activity.MEMBER_ADDED, member, by=user.id, about=about)
+    team.note_member(activity.MEMBER_ADDED, member, by=by, about=about)
     _put_on_jobs(member, roles)
 
 
-def _change(member: Membership, roles: Roles) -> None:
+def _change(member: Membership, roles: Roles, *, by: UUID) -> None:
     company_id = member.company_id
     if member.role != (roles.role or ""):
         # The last owner stays one: nobody else could change what the groups mean.
         with suppress(LastOwner):
-            team.change_role(
-                company_id=company_id, membership_id=member.id, role=roles.role, by=None
-            )
+            team.change_role(company_id=company_id, membership_id=member.id, role=roles.role, by=by)
     # Jobs that no group is about keep the roles that were given here.
     governed = GroupRole.objects.filter(provider__company_id=company_id).values("job_id")
     held = JobMember.objects.filter(membership=member, job_id__in=governed)
     for job_id in held.exclude(job_id__in=roles.jobs).values_list("job_id", flat=True):
-        team.take_job_role(company_id=company_id, job_id=job_id, membership_id=member.id, by=None)
+        team.take_job_role(company_id=company_id, job_id=job_id, membership_id=member.id, by=by)
     _put_on_jobs(member, roles)
 
 

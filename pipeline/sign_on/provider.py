@@ -145,6 +145,11 @@ def _read_claims(provider: IdentityProvider, said: Mapping[str, Any]) -> Claims:
     if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LENGTH:
         raise ProviderFailed("NO_SUBJECT")
     groups = said.get(provider.groups_claim) if provider.groups_claim else None
+    elsewhere = said.get("_claim_names")
+    if groups is None and isinstance(elsewhere, dict) and provider.groups_claim in elsewhere:
+        # So does Entra beyond 200 groups (OpenID Connect Core 1.0, section 5.6.2). That they are
+        # left out must take no role away.
+        raise ProviderFailed("TOO_MANY_GROUPS")
     groups = [groups] if isinstance(groups, str) else groups
     named = [str(each) for each in groups][:MOST_GROUPS] if isinstance(groups, list) else []
     # Entra names no `email_verified`, and its own boolean for domains that it has verified.

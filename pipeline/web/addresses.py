@@ -27,6 +27,9 @@ _FORWARDED = (
     "HTTP_X_FORWARDED",
 )
 
+# Beginnings of the paths for programs. Their answers are no pages.
+PROGRAMS = ("/api/", "/scim/")
+
 # The key in a request's environ for the caller's name, set once the credential has been accepted.
 ACCEPTED_CREDENTIAL = "nextinline.accepted_credential"
 

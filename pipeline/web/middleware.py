@@ -26,11 +26,10 @@ from django.utils.cache import patch_cache_control
 from django.utils.log import log_response
 
 from jobs import time_zones
-from pipeline.web.addresses import ACCEPTED_CREDENTIAL, client_address
+from pipeline.web.addresses import ACCEPTED_CREDENTIAL, PROGRAMS, client_address
 from pipeline.web.requests import CallerName
 from tasks import log_context
 
-API = "/api/"
 API_DOCUMENTATION = "/api/v1/docs/"
 # Asked at a process's own address: by monitoring, and by a proxy that wants a certificate.
 MONITORING = ("/health/live", "/health/ready", "/health/domain", "/metrics")
@@ -41,7 +40,7 @@ GetResponse = Callable[[HttpRequest], Any]
 def is_page_request(request: HttpRequest) -> bool:
     """Return whether a request is for a page. The API's documentation is a page too."""
     path = request.path_info
-    return not path.startswith(API) or path == API_DOCUMENTATION
+    return not path.startswith(PROGRAMS) or path == API_DOCUMENTATION
 
 
 def pages_only(factory: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:

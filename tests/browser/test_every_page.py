@@ -226,6 +226,7 @@ ONLY_POSTED_TO = set(
     remove_job_access withdraw_invitation
     try_sign_on require_sign_on remove_identity_provider add_sign_on_domain sign_on_domain
     sign_on_usual_role add_sign_on_group remove_sign_on_group
+    end_provisioning_token
     apply_embedded careers_domain careers_logo_settings
     read_messages read_my_messages stop_bulk_message
     """.split()

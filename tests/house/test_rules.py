@@ -30,6 +30,9 @@ TEAM_ROOM = {  # lock a company, a request for one, or who is in its team, never
     "jobs/sign_up.py",
     "jobs/team.py",
     "pipeline/services/job_templates.py",
+    "pipeline/provisioning/people.py",
+    "pipeline/provisioning/tokens.py",
+    "pipeline/sign_on/people.py",
     "pipeline/sign_on/providers.py",
 }
 WORK_ROOM = {"pipeline/work/schedules.py"}  # locks a company and its schedules, never a job

@@ -155,6 +155,12 @@ PERSONAL: dict[str, Personal] = {
     "usersessions_usersession.user_agent": Personal(
         "staff", "on the sessions page", "with the session"
     ),
+    "pipeline_provisioneduser.user_name": Personal(
+        "staff", "no: the provider's own name of a person", "with the account or the provider"
+    ),
+    "pipeline_provisioneduser.external_id": Personal(
+        "staff", "no: the provider's own number of a person", "with the account or the provider"
+    ),
     "pipeline_signonidentity.subject": Personal(
         "staff", "no: the provider's own number of a person", "with the account or the provider"
     ),
@@ -174,6 +180,7 @@ HASHES = frozenset(
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint jobs_invitation.digest"
     " pipeline_identityprovider.secret pipeline_signondomain.token"
+    " pipeline_provisioningtoken.digest pipeline_provisioningtoken.hint"
     " pipeline_attachment.holder pipeline_attachment.sha256 pipeline_attachment.storage_key"
     " pipeline_careerspage.logo_digest pipeline_careerspage.domain_token"
     " pipeline_careerslogo.digest"
@@ -204,6 +211,7 @@ OF_COMPANIES = frozenset(
     " pipeline_identityprovider.name pipeline_identityprovider.issuer"
     " pipeline_identityprovider.client_id pipeline_identityprovider.groups_claim"
     " pipeline_signondomain.domain pipeline_grouprole.group"
+    " pipeline_provisionedgroup.name pipeline_provisionedgroup.external_id"
     " pipeline_criterion.label pipeline_criterion.help"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()

@@ -135,6 +135,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.GroupRole": lambda acme: Q(provider__company=acme),
     "pipeline.IdentityProvider": lambda acme: Q(company=acme),
+    "pipeline.ProvisionedGroup": lambda acme: Q(provider__company=acme),
+    "pipeline.ProvisionedUser": lambda acme: Q(provider__company=acme),
+    "pipeline.ProvisioningToken": lambda acme: Q(provider__company=acme),
     "pipeline.SignOnDomain": lambda acme: Q(provider__company=acme),
     "pipeline.SignOnIdentity": lambda acme: Q(provider__company=acme),
     "pipeline.GroupClaim": lambda acme: Q(job__company=acme),
@@ -442,7 +445,14 @@ def _of_team(home: Company, owner: Any) -> dict[str, Any]:
     domain, _ = provider.domains.get_or_create(domain="acme.invalid", defaults={"token": MARKER})
     group, _ = provider.group_roles.get_or_create(group=f"{MARKER}-group", role=Role.VIEWER)
     provider.identities.get_or_create(subject=f"{MARKER}-subject", defaults={"user": owner})
+    token, _ = provider.tokens.get_or_create(
+        digest=hashlib.sha256(MARKER.encode()).digest(), defaults={"hint": "nils_mark"}
+    )
+    person, _ = provider.users.get_or_create(user=owner, user_name=f"{MARKER}-user")
+    people, _ = provider.groups.get_or_create(name=f"{MARKER}-people")
+    people.users.add(person)
     return {
+        "token_id": token.id,
         "invitation_id": made.id,
         "membership_id": member.id,
         "provider_id": provider.id,

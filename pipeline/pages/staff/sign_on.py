@@ -44,6 +44,10 @@ FAILED = {
     "SECRET_UNREADABLE": gettext_lazy(
         "The site cannot read the provider’s secret any more. An owner has to enter it again."
     ),
+    "TOO_MANY_GROUPS": gettext_lazy(
+        "The provider left your groups out, because they are too many. Whoever runs it has to send"
+        " only those that have a role here."
+    ),
     "REFUSED": gettext_lazy("The provider refused. Ask whoever runs it whether you may use this."),
 }
 OTHER_FAILURE = gettext_lazy(
@@ -169,7 +173,7 @@ def _show_trial(request: HttpRequest, row: IdentityProvider, claims: Claims) -> 
     try:
         people.proved_address(row, claims)
         providers.note_trial(row)
-        roles = people.roles_of(row, claims)
+        roles = people.roles_of(row, claims.groups)
     except SignOnRefused as refused:
         why = str(REFUSED[refused.why])
     jobs = roles.jobs.values() if roles else ()

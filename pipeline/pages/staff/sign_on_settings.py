@@ -40,6 +40,7 @@ from pipeline.pages.access import (
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.staff.sign_on import TRIAL, go_to
 from pipeline.pages.staff.team import SAME_TEAM
+from pipeline.provisioning import groups
 from pipeline.sign_on import people, provider, providers
 from pipeline.sign_on.provider import ProviderFailed
 from pipeline.sign_on.providers import PROBLEMS, SetUpRefused
@@ -348,6 +349,7 @@ def add_group(request: HttpRequest, owner: Member) -> HttpResponse:
         except SetUpRefused as refused:
             form.add_error(refused.field, str(refused))
         else:
+            groups.apply(row, given["group"].strip(), by=owner.user.id)
             return redirect(f"{reverse('identity_provider')}#groups")
     return _render(request, owner, row, group_form=form)
 
