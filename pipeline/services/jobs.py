@@ -32,6 +32,7 @@ from pipeline.domain.errors import (
     PlannedSeatsNotFound,
     PlanRefused,
     PositionsBelowHired,
+    ReserveRefused,
     SandboxFull,
     StaleVersion,
     TooManyPlannedSeats,
@@ -272,8 +273,9 @@ def update_job(
     more positions. Fewer seats evict nobody: the job drains. Running deadlines, tickets and
     cool-downs stay. With `seen`, raises StaleVersion if the job has changed since. Raises
     IllegalJobMove for a closed job's capacity, policy or dates, and for a draw or an opening unless
-    the job is a draft; PositionsBelowHired, DrawRefused, DatesRefused, JobNotFound,
-    ExternalIdTaken, and ValueError if a policy value is out of range.
+    the job is a draft; ReserveRefused for fewer seats than are reserved, PositionsBelowHired,
+    DrawRefused, DatesRefused, JobNotFound, ExternalIdTaken, and ValueError if a policy value is
+    out of range.
     """
     job = lock_job(job_id)
     posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
@@ -282,8 +284,7 @@ def update_job(
     if seen and seen != Version(job.seq, posting):
         raise StaleVersion
     settle_due(job)
-    if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
-        raise IllegalJobMove(status=job.status.value, verb=_("change capacity or policy"))
+    _check_rules(changes, job)
     draw_at = _updated_draw_time(changes, job)  # before anything is written: a refusal commits
     hiring = _updated_hiring(changes.hiring, job, draw_at)
     if changes.reference:
@@ -311,6 +312,14 @@ def update_job(
     who = {"company_id": job.company_id, "by": actor.id, "job_id": job.id}
     job.source.note_activity(JOB_CHANGED, **who, about=what)
     write(job, commit=True)
+
+
+def _check_rules(changes: JobChanges, job: LockedJob) -> None:
+    """Refuse rules of a closed job, and fewer seats than are reserved."""
+    if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
+        raise IllegalJobMove(status=job.status.value, verb=_("change capacity or policy"))
+    if changes.capacity is not None and changes.capacity < job.reserved_seats:
+        raise ReserveRefused(why=_("More seats than that are reserved. Reserve fewer first."))
 
 
 def _updated_draw_time(changes: JobChanges, job: LockedJob) -> datetime | None:

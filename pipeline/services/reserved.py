@@ -32,14 +32,14 @@ from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
 from pipeline.models import Application, GroupClaim
 from pipeline.models.reserved import claim_digest
-from pipeline.web.rate_limit import Rate
+from pipeline.web.rate_limit import Rate, Tally, count
 
 security = logging.getLogger("security")
 
 # How far ahead the end of reserved seats can be.
 LONGEST_AHEAD = timedelta(days=730)
-# How often a person can enter a code for one application: it must not be guessed.
-CODES = Rate(10, 86_400)
+# How often a person can enter a code in one job: it must not be guessed.
+_CODES = Rate(10, 86_400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,11 @@ def _check(job: LockedJob, reserve: Reserve) -> None:
 # Statements of applicants, and decisions about them.
 
 
+def count_code(job_id: UUID, applicant_id: UUID) -> Tally:
+    """Count a code that a person enters in a job, however often they apply to it."""
+    return count("group_code", f"{job_id} {applicant_id}", _CODES)
+
+
 @line_transaction
 def state_claim(*, application_id: UUID, code: str, actor: Actor) -> GroupClaim:
     """Note that a person on the waitlist says that they belong to the job's group.
@@ -159,8 +164,11 @@ def claim_when_applying(
 ) -> None:
     """Keep the statement of a person who has just joined the line.
 
-    One that is refused changes nothing else: the person is in line all the same.
+    One that is refused changes nothing else: the person is in line all the same. Of someone who
+    has entered too many codes, it is a statement without a code.
     """
+    if entered and not count_code(job.id, application.applicant_id).allowed:
+        entered = ""
     with suppress(ReserveRefused):
         note_claim(job, application, entered, actor=actor)
 

@@ -7,7 +7,10 @@ import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);
 
-document.querySelector("[data-focus]")?.focus();
+const told = document.querySelector("[data-focus]");
+// The address still names the place of the skip link, and the browser would go there afterwards.
+if (told && location.hash === "#main") history.replaceState(null, "", location.pathname + location.search);
+told?.focus();
 if (document.querySelector("[data-uploads]")) import("./uploads.js");
 
 const menus = () => document.querySelectorAll("details.menu[open]");

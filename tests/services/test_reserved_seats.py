@@ -14,7 +14,7 @@ from pipeline.domain.errors import IllegalJobMove, IllegalMove, ReserveRefused
 from pipeline.domain.states import ClaimState, GroupKind
 from pipeline.models import Application, Event, GroupClaim
 from pipeline.privacy.erase import erase_person
-from pipeline.services.jobs import close_job, pause_job
+from pipeline.services.jobs import JobChanges, close_job, pause_job, update_job
 from pipeline.services.joining import verify
 from pipeline.services.leaving import withdraw
 from pipeline.services.reserved import Reserve, decide_claim, reserve_seats, state_claim
@@ -126,6 +126,32 @@ def test_a_wrong_code_is_a_statement_that_the_company_decides() -> None:
     assert factories.status_of(person) == "WAITLIST"
     decide_claim(application_id=person.id, confirms=True, actor=factories.RECRUITER)
     assert factories.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+    assert_line_is_sound(job_id)
+
+
+def test_who_has_entered_too_many_codes_has_none_more_by_applying_again() -> None:
+    job_id = a_job()
+    factories.application(job_id)
+    guesser = factories.applicant()
+    for guess in range(10):
+        leave(member(job_id, f"guess {guess}", person=guesser))
+
+    again = member(job_id, person=guesser)
+    assert GroupClaim.objects.get(application_id=again.id).state == ClaimState.STATED
+    somebody_else = member(job_id)
+    assert GroupClaim.objects.get(application_id=somebody_else.id).state == ClaimState.CONFIRMED
+
+
+def test_a_job_keeps_the_seats_that_are_reserved() -> None:
+    job_id = a_job(capacity=3, reserved=2)
+
+    with pytest.raises(ReserveRefused, match="Reserve fewer first"):
+        update_job(job_id=job_id, changes=JobChanges(capacity=1), actor=factories.RECRUITER)
+
+    assert factories.row_of(job_id).capacity == 3
+    update_job(job_id=job_id, changes=JobChanges(capacity=2), actor=factories.RECRUITER)
+    reserve(job_id, 1)
+    update_job(job_id=job_id, changes=JobChanges(capacity=1), actor=factories.RECRUITER)
     assert_line_is_sound(job_id)
 
 

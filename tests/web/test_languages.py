@@ -172,3 +172,10 @@ def test_text_for_a_person_is_in_the_first_language_that_is_offered() -> None:
             return translation.get_language()
 
     assert [used("de", "qpb"), used("", "de"), used("fr", ""), used()] == ["de", "de", "en", "en"]
+
+
+def test_each_language_is_offered_in_its_own_name() -> None:
+    page = Client().get("/language/?lang=qps").content.decode()
+
+    for name in ("English", "Deutsch"):
+        assert f">{name}</button>" in page

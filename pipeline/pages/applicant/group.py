@@ -21,8 +21,7 @@ from pipeline.pages.access import for_signed_in_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.forms import PlainForm
-from pipeline.services.reserved import CODES, state_claim
-from pipeline.web import rate_limit
+from pipeline.services.reserved import count_code, state_claim
 from pipeline.wording.reserved import CLAIM_WORDS, GROUP_WORDS
 
 
@@ -85,14 +84,14 @@ def group_context(card: ApplicationCard, claim: GroupClaim | None) -> dict[str, 
 @for_signed_in_applicants
 def state(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Note that the person says that they belong to the group, with its code if they have it."""
-    person, _seen = own_application(request, application_id)
+    person, seen = own_application(request, application_id)
     form = GroupForm(request.POST)
     if not form.is_valid():
         most = _("Enter at most %(most)d letters.") % {"most": RESERVED_CODE_LENGTH}
         messages.error(request, most)
         return redirect("my_application", application_id)
     code = form.cleaned_data["code"].strip()
-    if code and not rate_limit.count("group_code", str(application_id), CODES).allowed:
+    if code and not count_code(seen.application.job_id, person.id).allowed:
         messages.error(request, _("Too many codes. Try again tomorrow, or ask the company."))
         return redirect("my_application", application_id)
     actor = Actor(ActorKind.APPLICANT, person.id)

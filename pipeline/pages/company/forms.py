@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
@@ -65,8 +66,23 @@ def _choice_field(choices: type[TextChoices], **options: Any) -> forms.ChoiceFie
     )
 
 
+_AMOUNT = re.compile(r"(?P<whole>\d{1,3}([.,]\d{3})+|\d+)([.,](?P<decimals>\d{1,2}))?")
+
+
+class AmountField(forms.DecimalField):
+    """An amount as people write it: 44000, 44,000, 44.000, 44 000 or 15,50."""
+
+    def to_python(self, value: Any) -> Any:
+        """Read groups of three digits as thousands, and one or two at the end as decimals."""
+        entered = re.sub(r"[\s'’]", "", value) if isinstance(value, str) else value
+        if isinstance(entered, str) and (parts := _AMOUNT.fullmatch(entered)):
+            whole = re.sub(r"[.,]", "", parts["whole"])
+            entered = f"{whole}.{parts['decimals'] or 0}"
+        return super().to_python(entered)
+
+
 def _amount_field(**options: Any) -> forms.DecimalField:
-    return forms.DecimalField(
+    return AmountField(
         required=False,
         max_digits=PAY_DIGITS,
         decimal_places=PAY_PLACES,

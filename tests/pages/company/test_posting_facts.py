@@ -86,6 +86,25 @@ def test_a_country_is_entered_by_name_or_code(given: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("entered", "amount"),
+    [
+        ("44,000", "44000"),
+        ("44.000", "44000"),
+        ("44 000", "44000"),
+        ("44’000.5", "44000.5"),
+        ("1.234,56", "1234.56"),
+        ("15,50", "15.50"),
+        ("3500", "3500"),
+    ],
+)
+def test_pay_is_entered_as_people_write_it(entered: str, amount: str) -> None:
+    form = PostingForm({"title": "Cook"} | FACTS | {"pay_minimum": entered, "pay_maximum": ""})
+
+    assert form.is_valid(), form.errors
+    assert form.posting().pay_minimum == Decimal(amount)
+
+
+@pytest.mark.parametrize(
     ("given", "code"), [("Deutsch", "de"), ("german", "de"), ("PT-BR", "pt-br")]
 )
 def test_a_language_is_entered_in_itself_or_in_english(given: str, code: str) -> None:
@@ -107,7 +126,7 @@ def test_a_language_is_entered_in_itself_or_in_english(given: str, code: str) ->
         ({"pay_minimum": "21"}, "not below the lowest"),
         ({"pay_minimum": "0"}, "above 0"),
         ({"pay_minimum": "much"}, "Enter an amount, like 3500"),
-        ({"pay_minimum": "1.234"}, "at most two decimals"),
+        ({"pay_minimum": "1.2345"}, "at most two decimals"),
         ({"pay_maximum": "9999999999"}, "Enter a smaller amount"),
         ({"employment_type": "SOMETIMES"}, "Choose one of the options"),
     ],

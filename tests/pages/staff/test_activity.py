@@ -105,7 +105,9 @@ def test_it_is_kept_for_its_time_and_no_longer(company: Company) -> None:
 def test_a_note_fits_the_sentence_of_its_kind() -> None:
     for kind in activity.KINDS.values():
         words = dict.fromkeys(("whom", "role", "before", "name", "scopes", "what", "kind"), "x")
-        words |= dict.fromkeys(("required", "jobs", "seats", "people", "domain", "group"), "x")
+        words |= dict.fromkeys(
+            ("required", "jobs", "seats", "people", "domain", "group", "hint"), "x"
+        )
         assert str(kind.sentence) % words
         assert len(kind.code) <= 40
 

@@ -29,13 +29,12 @@ from pipeline.domain.states import ClaimState, GroupKind, Move
 from pipeline.models import GroupClaim
 from pipeline.selectors.jobs import read_job
 from pipeline.services.reserved import (
-    CODES,
     Reserve,
+    count_code,
     decide_claim,
     reserve_seats,
     state_claim,
 )
-from pipeline.web import rate_limit
 
 
 class ReserveIn(Shape):
@@ -148,7 +147,7 @@ class GroupClaims(Endpoint):
         """Say that one belongs to the group of the job's reserved seats. Repeating is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.CHANGE_ANSWERS)
         code = read_body(request, GroupClaimIn).get("code", "")
-        if code and not (tally := rate_limit.count("group_code", str(facts.id), CODES)).allowed:
+        if code and not (tally := count_code(facts.job_id, facts.applicant_id)).allowed:
             raise Throttled(wait=tally.wait_seconds)
         claim = state_claim(application_id=application_id, code=code, actor=caller.actor)
         return Response(claim_out(application_id, claim))

@@ -43,6 +43,7 @@ from pipeline.api.problem_types import (
     POSITIONS_BELOW_HIRED,
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
+    RESERVE_REFUSED,
     SANDBOX_FULL,
 )
 from pipeline.api.problems import PreconditionFailed, PreconditionRequired
@@ -198,6 +199,7 @@ class OneJob(Endpoint):
             PRECONDITION_FAILED,
             PRECONDITION_REQUIRED,
             POSITIONS_BELOW_HIRED,
+            RESERVE_REFUSED,
             CLOCK_MOVING,
             SANDBOX_FULL,
         ),
