@@ -7,10 +7,7 @@ import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);
 
-const told = document.querySelector("[data-focus]");
-// The address still names the place of the skip link, and the browser would go there afterwards.
-if (told && location.hash === "#main") history.replaceState(null, "", location.pathname + location.search);
-told?.focus();
+document.querySelector("[data-focus]")?.focus();
 if (document.querySelector("[data-uploads]")) import("./uploads.js");
 
 const menus = () => document.querySelectorAll("details.menu[open]");
@@ -19,11 +16,15 @@ document.addEventListener("click", (event) => {
   for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
 });
 
-// Arrows move in an open menu, as people expect of one; Tab does, too.
+// Arrows move in an open menu, as Tab does. Escape closes it.
 document.addEventListener("keydown", (event) => {
+  const menu = document.activeElement?.closest("details.menu[open]");
+  if (event.key === "Escape") {
+    menu?.querySelector("summary").focus();
+    for (const each of menus()) each.open = false;
+  }
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const menu = step && document.activeElement?.closest("details.menu[open]");
-  if (!menu) return;
+  if (!menu || !step) return;
   const items = [...menu.querySelectorAll(".menu-item:not([hidden])")];
   const at = items.indexOf(document.activeElement);
   const next = at < 0 ? (step > 0 ? 0 : items.length - 1) : (at + step + items.length) % items.length;
@@ -31,10 +32,3 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  for (const menu of menus()) {
-    if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
-    menu.open = false;
-  }
-});

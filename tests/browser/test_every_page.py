@@ -203,6 +203,7 @@ STAFF: dict[str, Where] = {
     "activity": _nothing,
     "invitations": _nothing,
     "identity_provider": _nothing,
+    "provisioning": _nothing,
     "job_access": _job,
     "team_member": lambda world: {"membership_id": world.colleague.id},
     "api_keys": _nothing,
