@@ -140,7 +140,7 @@ def _authenticate(request: HttpRequest) -> ProvisioningToken:
         if counted is not None and not counted.tally.allowed:
             raise _refusal(429, "Too many requests. Try again in a minute.")
         raise UnauthorizedException(detail="Send a provisioning token as a bearer token.")
-    request.user = Provisioner(token)  # type: ignore[assignment]
+    request.user = Provisioner(token)  # type: ignore[assignment]  # as those of the API
     company_id = str(token.provider.company_id)
     if not rate_limit.count("scim", company_id, RATE).allowed:
         raise _refusal(429, "Too many requests. Try again in a minute.")
@@ -186,7 +186,7 @@ class Kind(Generic[R]):
             "attributes": said.get("attributes", "")[:1_000] or None,
             "excluded_attributes": said.get("excludedAttributes", "")[:1_000] or None,
         }
-        return ResponseParameters[self.shape].model_validate(names)  # type: ignore[name-defined]
+        return ResponseParameters[self.shape].model_validate(names)  # type: ignore[name-defined]  # chosen at run time
 
     def answer(
         self, request: HttpRequest, row: Any, context: Context, status: int = 200
@@ -234,7 +234,7 @@ def collection(kind: Kind[Any]) -> Callable[..., HttpResponse]:
         most = min(PAGE, max(0, _number(request, "count", PAGE)))
         total = rows.count()
         shown = [kind.show(row) for row in rows.order_by("id")[start - 1 : start - 1 + most]]
-        page = ListResponse[kind.shape](  # type: ignore[name-defined]
+        page = ListResponse[kind.shape](  # type: ignore[name-defined]  # chosen at run time
             total_results=total, start_index=start, items_per_page=len(shown), resources=shown
         )
         return _answer(
@@ -278,7 +278,7 @@ def single(kind: Kind[Any]) -> Callable[..., HttpResponse]:
 
     def patch(request: HttpRequest, token: ProvisioningToken, name: str) -> HttpResponse:
         """Change some attributes of a resource."""
-        said = PatchOp[kind.shape].model_validate_json(  # type: ignore[name-defined]
+        said = PatchOp[kind.shape].model_validate_json(  # type: ignore[name-defined]  # chosen at run time
             request.body, scim_ctx=Context.RESOURCE_PATCH_REQUEST
         )
         if len(said.operations or ()) > MOST_OPERATIONS:
@@ -375,7 +375,7 @@ def _show_described(
         if one is None:
             raise NotFoundException(detail="There is no such description.")
         return _answer(one.model_dump(scim_ctx=Context.RESOURCE_QUERY_RESPONSE))
-    page = ListResponse[shape](  # type: ignore[valid-type]
+    page = ListResponse[shape](  # type: ignore[valid-type]  # chosen at run time
         total_results=len(shown), start_index=1, items_per_page=len(shown), resources=shown
     )
     return _answer(page.model_dump(scim_ctx=Context.RESOURCE_QUERY_RESPONSE))

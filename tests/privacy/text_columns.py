@@ -145,8 +145,10 @@ PERSONAL: dict[str, Personal] = {
     "jobs_user.first_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.last_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.name": Personal("staff", _ACCOUNT, "kept with the account"),
-    "jobs_user.language": Personal("staff", _ACCOUNT, "kept with the account"),
-    "jobs_user.chosen_language": Personal("staff", _ACCOUNT, "kept with the account"),
+    "jobs_user.language": Personal("staff", "no: only emails show it", "kept with the account"),
+    "jobs_user.chosen_language": Personal(
+        "staff", "on the page of languages", "kept with the account"
+    ),
     "jobs_companyrequest.company_name": Personal("staff", "no: the operator's queue", "90 days"),
     "jobs_companyrequest.email": Personal("staff", "no: the operator's queue", "90 days"),
     "account_emailaddress.email": Personal("staff", _ACCOUNT, "kept with the account"),

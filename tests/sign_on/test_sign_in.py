@@ -82,6 +82,22 @@ def test_groups_give_roles_and_take_them(
     assert {"member.added", "role.changed", "job_role.taken"} <= set(kinds)
 
 
+def test_groups_that_are_left_out_because_they_are_many_take_no_role(
+    company: Company, row: IdentityProvider, idp: Provider
+) -> None:
+    owner = member_of(company, Role.OWNER)
+    providers.set_group_role(row, group="hr", role=Role.RECRUITER, by=owner.id)
+    idp.claims["groups"] = ["hr"]
+    assert sign_on(Client(), row, idp).status_code == 302
+
+    del idp.claims["groups"]
+    idp.claims["_claim_names"] = {"groups": "src1"}
+    answer = sign_on(Client(), row, idp)
+
+    assert "too many" in answer.content.decode()
+    assert Membership.objects.get(user__email=ADA).role == Role.RECRUITER
+
+
 def test_the_last_owner_stays_one_whatever_the_groups_say(
     company: Company, row: IdentityProvider, idp: Provider
 ) -> None:

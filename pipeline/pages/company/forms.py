@@ -66,7 +66,11 @@ def _choice_field(choices: type[TextChoices], **options: Any) -> forms.ChoiceFie
     )
 
 
-_AMOUNT = re.compile(r"(?P<whole>\d{1,3}([.,]\d{3})+|\d+)([.,](?P<decimals>\d{1,2}))?")
+# Thousands are marked by one sign, and decimals by the other.
+_AMOUNT = re.compile(
+    r"(?P<whole>[1-9]\d{0,2}(?P<mark>[.,])\d{3}((?P=mark)\d{3})*|\d+)"
+    r"((?!(?P=mark))[.,](?P<decimals>\d{1,2}))?"
+)
 
 
 class AmountField(forms.DecimalField):
