@@ -50,6 +50,7 @@ class Refusal(StrEnum):
     BACK_OFFICE = "BACK_OFFICE"
     INACTIVE = "INACTIVE"
     NO_ROLE = "NO_ROLE"
+    NO_GROUPS = "NO_GROUPS"
     REMOVED = "REMOVED"
 
 
@@ -135,7 +136,8 @@ def admit(provider: IdentityProvider, claims: Claims) -> User:
     """Return the account of a person who has signed in at a provider, with the roles they have now.
 
     The account is found by the subject of an earlier sign-in, or else by the address. A member
-    whose groups give no role any more loses their access. Raises SignOnRefused.
+    whose groups give no role any more loses their access; if the provider speaks of no groups at
+    all, they are only refused, because its set-up may be broken. Raises SignOnRefused.
     """
     with transaction.atomic():
         found = _admit(provider, claims)
@@ -157,7 +159,8 @@ def _admit(provider: IdentityProvider, claims: Claims) -> User | SignOnRefused:
     check_account(provider, user)
     if provider.company_id:
         _check_provisioned(provider, user)
-        if not give_roles(provider, user, claims.groups, by=user.id):
+        _check_groups(provider, claims, user)
+        if not give_roles(provider, user, claims.groups or (), by=user.id):
             return SignOnRefused(Refusal.NO_ROLE)
     elif not Membership.objects.filter(user=user).exists():
         raise SignOnRefused(Refusal.NO_ROLE)
@@ -168,7 +171,7 @@ def _admit(provider: IdentityProvider, claims: Claims) -> User | SignOnRefused:
 def _find(provider: IdentityProvider, claims: Claims, address: str) -> User:
     user = User.objects.filter(email=address).first()
     if user is None:
-        if provider.company_id is None or not roles_of(provider, claims.groups):
+        if provider.company_id is None or not roles_of(provider, claims.groups or ()):
             raise SignOnRefused(Refusal.NO_ROLE)
         user = accounts.find_or_create(address, None)
         if claims.name:
@@ -195,6 +198,15 @@ def _check_provisioned(provider: IdentityProvider, user: User) -> None:
     row = theirs.select_for_update(of=("self",), no_key=True).first()
     if row is not None and not row.is_active:
         raise SignOnRefused(Refusal.INACTIVE)
+
+
+def _check_groups(provider: IdentityProvider, claims: Claims, user: User) -> None:
+    """Refuse a member of whose groups nothing is known, if only groups could let them in."""
+    is_known = claims.groups is not None or not provider.group_roles.exists()
+    if is_known or not Membership.objects.filter(company=provider.company, user=user).exists():
+        return
+    if not roles_of(provider, (), provisioned_groups(provider, user)):
+        raise SignOnRefused(Refusal.NO_GROUPS)
 
 
 def give_roles(

@@ -46,13 +46,16 @@ class ProviderFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Claims of a provider about a person who has just signed in there."""
+    """Claims of a provider about a person who has just signed in there.
+
+    `groups` is None where the provider does not speak of groups at all.
+    """
 
     subject: str
     email: str
     is_email_verified: bool
     name: str
-    groups: frozenset[str]
+    groups: frozenset[str] | None
 
 
 def callback_url(provider: IdentityProvider) -> str:
@@ -151,7 +154,7 @@ def _read_claims(provider: IdentityProvider, said: Mapping[str, Any]) -> Claims:
         # left out must take no role away.
         raise ProviderFailed("TOO_MANY_GROUPS")
     groups = [groups] if isinstance(groups, str) else groups
-    named = [str(each) for each in groups][:MOST_GROUPS] if isinstance(groups, list) else []
+    named = [str(each) for each in groups][:MOST_GROUPS] if isinstance(groups, list) else None
     # Entra names no `email_verified`, and its own boolean for domains that it has verified.
     verified = said.get("email_verified", said.get("xms_edov"))
     return Claims(
@@ -159,7 +162,7 @@ def _read_claims(provider: IdentityProvider, said: Mapping[str, Any]) -> Claims:
         email=str(said.get("email") or "")[:LONGEST_CLAIM],
         is_email_verified=verified in (True, "true", "1", 1),
         name=str(said.get("name") or "")[:LONGEST_CLAIM],
-        groups=frozenset(named),
+        groups=None if named is None else frozenset(named),
     )
 
 

@@ -98,6 +98,25 @@ def test_groups_that_are_left_out_because_they_are_many_take_no_role(
     assert Membership.objects.get(user__email=ADA).role == Role.RECRUITER
 
 
+def test_a_provider_that_stops_naming_groups_takes_no_place_in_the_team(
+    company: Company, row: IdentityProvider, idp: Provider
+) -> None:
+    owner = member_of(company, Role.OWNER)
+    providers.set_group_role(row, group="hr", role=Role.RECRUITER, by=owner.id)
+    idp.claims["groups"] = ["hr"]
+    assert sign_on(Client(), row, idp).status_code == 302
+
+    del idp.claims["groups"]
+    answer = sign_on(Client(), row, idp)
+
+    assert answer.status_code == 403
+    assert "did not say which groups" in answer.content.decode()
+    assert Membership.objects.get(user__email=ADA).role == Role.RECRUITER
+    idp.claims["groups"] = []
+    assert sign_on(Client(), row, idp).status_code == 403
+    assert not Membership.objects.filter(user__email=ADA).exists(), "an empty list is an answer"
+
+
 def test_the_last_owner_stays_one_whatever_the_groups_say(
     company: Company, row: IdentityProvider, idp: Provider
 ) -> None:

@@ -77,6 +77,10 @@ REFUSED = {
     Refusal.NO_ROLE: gettext_lazy(
         "You are not in the team yet, and none of your groups has a role. Ask an owner to add you."
     ),
+    Refusal.NO_GROUPS: gettext_lazy(
+        "The provider did not say which groups you are in. Whoever runs it has to send them; your"
+        " place in the team is kept."
+    ),
     Refusal.REMOVED: gettext_lazy(
         "You were removed from the team. If that was a mistake, ask an owner to add you again."
     ),
@@ -173,14 +177,14 @@ def _show_trial(request: HttpRequest, row: IdentityProvider, claims: Claims) -> 
     try:
         people.proved_address(row, claims)
         providers.note_trial(row)
-        roles = people.roles_of(row, claims.groups)
+        roles = people.roles_of(row, claims.groups or ())
     except SignOnRefused as refused:
         why = str(REFUSED[refused.why])
     jobs = roles.jobs.values() if roles else ()
     context = {
         "provider": row,
         "claims": claims,
-        "groups": sorted(claims.groups),
+        "groups": sorted(claims.groups or ()),
         "role": roles.role.label if roles and roles.role else "",
         "job_roles": len(jobs),
         "why": why,
