@@ -13,6 +13,7 @@ from pipeline.notifications import companies as company_emails
 from pipeline.notifications import outbox as emails
 from pipeline.notifications import push, reviewers, sign_up
 from pipeline.privacy import retention as privacy
+from pipeline.provisioning import roles as provisioning
 from pipeline.review import decisions
 from pipeline.sign_on import providers as sign_on
 from pipeline.webhooks import task as webhooks
@@ -30,6 +31,7 @@ __all__ = [
     "imports",
     "maintenance",
     "privacy",
+    "provisioning",
     "push",
     "reports",
     "reviewers",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,8 @@ from pipeline.models import (
     ProvisionedUser,
     ProvisioningToken,
 )
-from pipeline.provisioning.people import checked_text, give_roles
+from pipeline.provisioning import roles
+from pipeline.provisioning.people import checked_text
 from pipeline.provisioning.resources import Group
 from pipeline.provisioning.tokens import lock
 
@@ -105,7 +106,7 @@ def delete(
     left, names = [each.id for each in row.users.all()], _names(row)
     row.delete()
     security.info("provisioning.group_deleted", extra=_log_ids(token, group_id))
-    _give_roles(token.provider, left, names, by=token.id)
+    roles.give(token.provider, left, names, by=token.id)
 
 
 def apply(provider: IdentityProvider, name: str, *, by: UUID) -> None:
@@ -114,8 +115,8 @@ def apply(provider: IdentityProvider, name: str, *, by: UUID) -> None:
         lock(provider)
         of_name = ProvisionedGroup.objects.filter(Q(name=name) | Q(external_id=name))
         theirs = ProvisionedUser.objects.filter(groups__in=of_name.filter(provider=provider))
-        for row in theirs.select_related("user").distinct():
-            give_roles(provider, row, by=by)
+        ids = theirs.values_list("id", flat=True)
+        roles.give(provider, ids, {name}, by=by)
 
 
 def _write(token: ProvisioningToken, row: ProvisionedGroup, wanted: Wanted) -> None:
@@ -137,22 +138,11 @@ def _write(token: ProvisioningToken, row: ProvisionedGroup, wanted: Wanted) -> N
     row.users.set(known)
     security.info("provisioning.group_changed", extra=_log_ids(token, row.id))
     changed = before | wanted.user_ids if is_renamed else before ^ wanted.user_ids
-    _give_roles(token.provider, changed, names | _names(row), by=token.id)
+    roles.give(token.provider, changed, names | _names(row), by=token.id)
 
 
 def _names(row: ProvisionedGroup) -> set[str]:
     return {each for each in (row.name, row.external_id) if each}
-
-
-def _give_roles(
-    provider: IdentityProvider, user_ids: Iterable[UUID], names: Collection[str], *, by: UUID
-) -> None:
-    """Give people whose groups have changed their roles, if one of these groups has a role."""
-    if not provider.group_roles.filter(group__in=names).exists():
-        return
-    rows = ProvisionedUser.objects.filter(provider=provider, id__in=list(user_ids))
-    for row in rows.select_related("user").order_by("id"):
-        give_roles(provider, row, by=by)
 
 
 def _log_ids(token: ProvisioningToken, group_id: UUID) -> dict[str, Any]:

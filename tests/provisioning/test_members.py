@@ -8,9 +8,12 @@ from django.test import Client
 from jobs import keys
 from jobs.models import Activity, ApiKey, Company, Membership, Role, Scope, User
 from pipeline.models import IdentityProvider, ProvisionedUser
+from pipeline.provisioning.roles import KEY, MOST_AT_ONCE
 from pipeline.sign_on import providers
+from tasks.models import Status
 from tests.provisioning.conftest import ADA, DOMAIN, Scim, person, signed_in
 from tests.support.accounts import browser_of, is_signed_in, member_of
+from tests.support.task_runs import run_due_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,6 +93,26 @@ def test_groups_give_roles_and_take_them_at_once(
     assert told.actor_id == row.tokens.get().id
     page = browser_of(owner).get("/company/activity/").content.decode()
     assert "the provisioning token nils_" in page
+
+
+def test_a_large_group_is_answered_at_once_and_its_roles_follow_by_tasks(
+    row: IdentityProvider, owner: User, scim: Scim
+) -> None:
+    map_groups(row, owner, hr=Role.RECRUITER)
+    people = [scim.add(f"p{n}@{DOMAIN}")["id"] for n in range(MOST_AT_ONCE + 1)]
+    team = Membership.objects.filter(company=row.company, role=Role.RECRUITER)
+
+    hr = scim.group("hr", *people)
+    assert team.count() == 0
+    assert run_due_tasks(KEY) == [Status.SUCCEEDED] * 2
+    assert team.count() == len(people)
+
+    scim.patch(f"Groups/{hr['id']}", {"op": "remove", "path": "members"})
+    # What a part does is what groups say when it runs: they may be back meanwhile.
+    back = {"op": "add", "path": "members", "value": [{"value": people[0]}]}
+    scim.patch(f"Groups/{hr['id']}", back)
+    assert run_due_tasks(KEY) == [Status.SUCCEEDED] * 2
+    assert [each.user.email for each in team] == [f"p0@{DOMAIN}"]
 
 
 @pytest.mark.parametrize(
