@@ -183,6 +183,19 @@ def _find(provider: IdentityProvider, claims: Claims, address: str) -> User:
     return user
 
 
+def sign_out(provider: IdentityProvider, subject: str) -> bool:
+    """End every session of the person whom a provider knows by a subject; False: of nobody."""
+    with transaction.atomic():
+        known = provider.identities.filter(subject=subject).first()
+        if known is None:
+            return False
+        accounts.end_sessions(known.user_id)
+    security.info(
+        "sign_on.signed_out", extra={"provider": str(provider.id), "member": str(known.user_id)}
+    )
+    return True
+
+
 def check_account(provider: IdentityProvider, user: User) -> None:
     """Check that a provider may let an account in. Raises SignOnRefused."""
     if not user.is_active:

@@ -8,14 +8,15 @@ from uuid import UUID
 
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.models import Login
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from applicants.forms import AddressField
 from jobs.models import User
@@ -34,6 +35,7 @@ security = logging.getLogger("security")
 
 # Sign-ins that a client may begin, because each makes requests to the provider.
 BEGINNINGS = Rate(30, 300)
+LOGOUTS = Rate(600, 60)  # of one provider: it may end a whole company's sessions
 # The session keys of where to go after signing in, of an owner's trial, and of the provider that
 # began the session, with the account.
 NEXT, TRIAL, BEGUN_BY = "sign_on_next", "sign_on_trial", "account_sign_on"
@@ -233,6 +235,25 @@ def go_to(request: HttpRequest, row: IdentityProvider, url: str) -> HttpResponse
     After a form, a redirect to another site would be refused by our policy for forms.
     """
     return render(request, "sign_on/go.html", {"provider": row, "url": url})
+
+
+@csrf_exempt  # called by the provider; its signature is what counts
+@never_cache
+@require_POST
+def sign_out_by_provider(request: HttpRequest, provider_id: UUID) -> HttpResponse:
+    """End the sessions of somebody who has signed out, or was signed out, at the provider."""
+    row = _read(provider_id)
+    token = request.POST.get("logout_token", "")
+    if not rate_limit.count("sign_on.logout", str(row.id), LOGOUTS).allowed:
+        return HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS)
+    try:
+        people.sign_out(row, provider.read_logout(row, token))
+    except ProviderFailed as failed:
+        about = {"provider": str(row.id), "why": str(failed)[:200]}
+        security.warning("sign_on.logout_refused", extra=about)
+        error = {"error": "invalid_request", "error_description": "The logout token is not valid."}
+        return JsonResponse(error, status=HTTPStatus.BAD_REQUEST)
+    return HttpResponse()
 
 
 def signed_out_page(request: HttpRequest) -> str | None:

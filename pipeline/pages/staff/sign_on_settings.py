@@ -225,6 +225,7 @@ def _render(
         inside, others = people.affected_members(row)
         context |= {
             "callback": provider.callback_url(row),
+            "logout_url": provider.logout_url(row),
             "begin_url": settings.SITE_URL + reverse("begin_sign_on", args=[row.id]),
             "domain_form": domain_form or DomainForm(),
             "domains": [

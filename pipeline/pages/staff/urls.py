@@ -38,6 +38,11 @@ urlpatterns = [
     path("account/sign-on/", sign_on.ask_address, name="sign_on"),
     path("account/sign-on/<uuid:provider_id>/", sign_on.begin, name="begin_sign_on"),
     path("account/sign-on/<uuid:provider_id>/callback/", sign_on.finish, name="sign_on_callback"),
+    path(
+        "account/sign-on/<uuid:provider_id>/logout/",
+        sign_on.sign_out_by_provider,
+        name="sign_on_logout",
+    ),
     path("account/sign-on/<uuid:provider_id>/out/", sign_on.tell_signed_out, name="sign_on_out"),
     path("account/", include("allauth.urls")),
     path("company/team/", team.index, name="team"),
