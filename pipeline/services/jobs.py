@@ -315,10 +315,12 @@ def update_job(
 
 
 def _check_rules(changes: JobChanges, job: LockedJob) -> None:
-    """Refuse rules of a closed job, and fewer seats than are reserved."""
+    """Refuse rules of a closed job, and to take away seats that are reserved."""
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb=_("change capacity or policy"))
-    if changes.capacity is not None and changes.capacity < job.reserved_seats:
+    # Planned seats may have left fewer than are reserved: those can be kept, or become more.
+    kept = min(job.capacity, job.reserved_seats)
+    if changes.capacity is not None and changes.capacity < kept:
         raise ReserveRefused(why=_("More seats than that are reserved. Reserve fewer first."))
 
 

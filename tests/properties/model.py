@@ -329,6 +329,8 @@ class Model:
     def alter(self, capacity: int | None, policy: dict[str, Any]) -> None:
         if self.status == "CLOSED":
             raise Refused("IllegalJobMove")
+        if capacity and capacity < min(self.capacity, self.reserve):
+            raise Refused("ReserveRefused")
         if self.policy | policy != self.policy:
             self.policy, self.version = self.policy | policy, self.version + 1
             self.write("POLICY_CHANGED")

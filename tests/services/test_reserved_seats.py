@@ -22,6 +22,7 @@ from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.planned_seats import planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -152,6 +153,22 @@ def test_a_job_keeps_the_seats_that_are_reserved() -> None:
     update_job(job_id=job_id, changes=JobChanges(capacity=2), actor=factories.RECRUITER)
     reserve(job_id, 1)
     update_job(job_id=job_id, changes=JobChanges(capacity=1), actor=factories.RECRUITER)
+    assert_line_is_sound(job_id)
+
+
+def test_a_job_whose_planned_seats_left_fewer_than_are_reserved_keeps_those() -> None:
+    job_id = a_job(capacity=3, reserved=3)
+    planned(job_id, -2)
+    let_time_pass(job_id, 601)
+
+    same = JobChanges(capacity=1, posting={"title": "Baker"})
+    update_job(job_id=job_id, changes=same, actor=factories.RECRUITER)
+    assert (factories.row_of(job_id).capacity, factories.row_of(job_id).reserved_seats) == (1, 3)
+    update_job(job_id=job_id, changes=JobChanges(capacity=2), actor=factories.RECRUITER)
+    with pytest.raises(ReserveRefused):
+        update_job(job_id=job_id, changes=JobChanges(capacity=1), actor=factories.RECRUITER)
+
+    assert factories.row_of(job_id).capacity == 2
     assert_line_is_sound(job_id)
 
 
