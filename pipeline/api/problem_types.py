@@ -237,8 +237,8 @@ RESERVE_REFUSED = ProblemType(
     status=409,
     code="RESERVE_REFUSED",
     title=_("Not possible with these reserved seats"),
-    about="more seats are to be reserved than the job has, the end is not ahead, the job reserves "
-    "none, or nobody has stated to belong to the group",
+    about="more seats are to be reserved than the job has, also with its planned seats, the end is "
+    "not ahead, the job reserves none, or nobody has stated to belong to the group",
     remedy="`detail` says which.",
     raised_as=(line.ReserveRefused,),
 )

@@ -17,6 +17,7 @@ from pipeline.domain.place import PlaceState
 from pipeline.domain.states import (
     CLAIM_DIGEST,
     FILLED_BY,
+    PLANNED_CHANGE,
     PLANNED_SEATS,
     RESERVED_FOR,
     RESERVED_SEATS,
@@ -201,6 +202,9 @@ class PlannedSeatsFold:
         # What each plan has changed, oldest first, and every number of seats that the job has had.
         self.changes: dict[UUID, list[FoldedSeatsChange]] = {}
         self.capacities: set[int] = set()
+        # The changes that were skipped because of reserved seats: when, and of how many seats.
+        self.skipped: dict[UUID, list[tuple[int, datetime, int]]] = {}
+        self._latest: datetime | None = None
 
     def check_job_event(self, event: Event, before: int) -> str:
         """Check that the system changes seats as planned: when due, by each plan's number.
@@ -209,6 +213,8 @@ class PlannedSeatsFold:
         """
         after = event.data["capacity"]
         self.capacities.add(after)
+        if event.event == EventType.SEATS_KEPT:
+            return self._check_skipped(event, before)
         planned = PLANNED_SEATS in event.data
         by_system = (
             event.event == EventType.CAPACITY_CHANGED and event.actor_kind == ActorKind.SYSTEM
@@ -217,10 +223,9 @@ class PlannedSeatsFold:
             return "the system changes seats as planned, and nobody else does"
         if not planned:
             return ""
-        latest = max((each[-1].effective_at for each in self.changes.values()), default=None)
+        in_order = self._is_in_order(event)
         done = self.changes.setdefault(UUID(event.data[PLANNED_SEATS]), [])
         done.append(FoldedSeatsChange(event.seq, event.effective_at, before, after))
-        in_order = (latest or event.effective_at) <= event.effective_at <= event.at
         if not in_order or len(done) > MOST_TIMES:
             return "planned seats change in the order of their times, when due"
         whole = {each.after - each.before for each in done if not each.is_cut}
@@ -229,6 +234,25 @@ class PlannedSeatsFold:
         same_way = len({each > 0 for each in whole | cut}) == 1 and after != before
         if not same_way or len(whole) > 1 or any(abs(each) > most for each in cut):
             return "a plan changes the seats by one number, always the same"
+        return ""
+
+    def _is_in_order(self, event: Event) -> bool:
+        """Tell whether a plan's event is due, and effective no earlier than those before it."""
+        before, self._latest = self._latest, event.effective_at
+        return (before or event.effective_at) <= event.effective_at <= event.at
+
+    def _check_skipped(self, event: Event, before: int) -> str:
+        """Check that a change was skipped when due, and would have closed reserved seats."""
+        seats = event.data[PLANNED_CHANGE]
+        after = max(before + seats, 1)
+        skipped = self.skipped.setdefault(UUID(event.data[PLANNED_SEATS]), [])
+        skipped.append((event.seq, event.effective_at, seats))
+        if event.actor_kind != ActorKind.SYSTEM or not self._is_in_order(event):
+            return "planned seats change in the order of their times, when due"
+        if not after < before or after >= event.data.get(RESERVED_SEATS, 0):
+            return "it skips a planned change that would have closed no reserved seats"
+        if event.data["capacity"] != before:
+            return "it changes the seats although it says that it changes nothing"
         return ""
 
     def check_application_event(self, event: Event) -> str:

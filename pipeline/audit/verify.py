@@ -218,7 +218,8 @@ def _reconcile_claims(digests: dict[UUID, str], live: LiveRows) -> Iterator[str]
 def _reconcile_planned_seats(fold: LogFold, plans: list[PlannedSeats]) -> Iterator[str]:
     """Compare each plan's row with its changes in the log.
 
-    A change that the limits of a job's seats reduced to nothing has left no event.
+    A change that the limits of a job's seats reduced to nothing has left no event; one that was
+    skipped for reserved seats has.
     """
     for plan in plans:
         what = f"planned seats {plan.id}"
@@ -233,8 +234,12 @@ def _reconcile_planned_seats(fold: LogFold, plans: list[PlannedSeats]) -> Iterat
                 yield f"{what}: seq {change.seq} changed seats when the plan does not, or not yet"
             elif change.after != expected:
                 yield f"{what}: seq {change.seq} left {change.after} seats, by the plan {expected}"
+        skipped = fold.planned.skipped.get(plan.id, [])
+        for seq, effective_at, seats in skipped:
+            if effective_at not in times or seats != plan.seats:
+                yield f"{what}: seq {seq} skipped a change that the plan does not make, or not yet"
         limit = MAX_CAPACITY if plan.seats > 0 else 1
-        if len(changes) < plan.done and limit not in fold.planned.capacities:
+        if len(changes) + len(skipped) < plan.done and limit not in fold.planned.capacities:
             yield f"{what}: done is {plan.done}, the log has {len(changes)} changes by it"
 
 

@@ -317,6 +317,21 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
             None: Told(_("The company reserves no seats any more.")),
         },
     ),
+    EventType.SEATS_KEPT: LoggedEvent(
+        words=EventWords("warn", _("Planned change of seats skipped")),
+        webhook="A planned change of a job’s seats was skipped, because the seats are reserved",
+        sentences={
+            None: Told(
+                ngettext_lazy(
+                    "As planned for {planned}, {closing} seat was to close. That would have left "
+                    "fewer seats than are reserved, so this change was skipped.",
+                    "As planned for {planned}, {closing} seats were to close. That would have left "
+                    "fewer seats than are reserved, so this change was skipped.",
+                    "closing",
+                )
+            ),
+        },
+    ),
     EventType.CLOCK_ADVANCED: LoggedEvent(
         words=EventWords("plain", _("Clock moved forward")),
         webhook="The clock of a sandbox was moved forward",

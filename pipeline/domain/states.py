@@ -26,6 +26,8 @@ TIME_ZONE = "time_zone"
 # The name in an event's data of the plan by which the system changed the number of seats, or of the
 # plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
+# The name in the data of a skipped planned change of its number of seats, negative to close.
+PLANNED_CHANGE = "planned_seats"
 
 # The name in an event's data of the time until which a person had accepted a seat in advance: in
 # those of the promotion and of the confirmation that follows it at once.
@@ -121,6 +123,7 @@ class EventType(StrEnum):
     POSITIONS_CHANGED = "POSITIONS_CHANGED"
     DATES_CHANGED = "DATES_CHANGED"  # at which the system opens or closes the job
     RESERVE_CHANGED = "RESERVE_CHANGED"  # how many seats are for a group, or for how long
+    SEATS_KEPT = "SEATS_KEPT"  # a planned change was skipped: it would cut reserved seats
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
     DRAWN = "DRAWN"  # the order of the first line, by lot
 

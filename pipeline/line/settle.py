@@ -22,7 +22,15 @@ from jobs.models import MAX_CAPACITY, JobStatus
 from pipeline.domain import draw
 from pipeline.domain.draw import ALGORITHM, drawn_order
 from pipeline.domain.errors import ClockMoving, SandboxFull
-from pipeline.domain.states import PLANNED_SEATS, SYSTEM, UNVERIFIED, EventType, Move, Status
+from pipeline.domain.states import (
+    PLANNED_CHANGE,
+    PLANNED_SEATS,
+    SYSTEM,
+    UNVERIFIED,
+    EventType,
+    Move,
+    Status,
+)
 from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob, Next
 from pipeline.line.moves import change_job_status, draw_ticket, make_job_move, make_move, promote
@@ -146,23 +154,15 @@ def change_planned_seats(job: LockedJob, plans: list[PlannedSeats]) -> None:
 
     Each change is a separate event, effective at its planned time, however late it is carried out.
     It names its plan, and is the cause of the promotions into its seats. The number of seats
-    stays within its limits; a change that would not alter it leaves no event. Makes the job due at
-    the plans' next times, and deletes plans that are done.
+    stays within its limits; a change that would not alter it leaves no event. One that would close
+    reserved seats is skipped, and an event says so. Makes the job due at the plans' next times, and
+    deletes plans that are done.
     """
     due = [(plan.next_at, plan.id, plan) for plan in plans]
     heapify(due)
     while due:
         at, _, plan = heappop(due)
-        free, before = job.unheld_seats, job.capacity
-        job.capacity = min(max(before + plan.seats, 1), MAX_CAPACITY)
-        if job.capacity != before:
-            facts = {PLANNED_SEATS: str(plan.id)}
-            entry = make_job_move(
-                job, EventType.CAPACITY_CHANGED, actor=SYSTEM, effective_at=at, facts=facts
-            )
-            job.freed_by.extend([entry.seq] * (job.unheld_seats - free))
-            while len(job.freed_by) > job.unheld_seats:  # a seat that has just opened closes again
-                job.freed_by.pop()
+        _change_seats(job, plan, at)
         plan.done += 1
         if plan.times_left:
             plan.next_at = plan.time_of(plan.done)
@@ -171,6 +171,26 @@ def change_planned_seats(job: LockedJob, plans: list[PlannedSeats]) -> None:
                 continue
             job.note_due(plan.next_at)
         job.source.put_plan(plan)
+
+
+def _change_seats(job: LockedJob, plan: PlannedSeats, at: datetime) -> None:
+    """Carry out one change of a plan, or skip it if it would close reserved seats."""
+    free, before = job.unheld_seats, job.capacity
+    after = min(max(before + plan.seats, 1), MAX_CAPACITY)
+    facts: dict[str, Any] = {PLANNED_SEATS: str(plan.id)}
+    if after < before and after < job.reserved_seats:
+        facts |= {PLANNED_CHANGE: plan.seats}
+        make_job_move(job, EventType.SEATS_KEPT, actor=SYSTEM, effective_at=at, facts=facts)
+        return
+    if after == before:
+        return
+    job.capacity = after
+    entry = make_job_move(
+        job, EventType.CAPACITY_CHANGED, actor=SYSTEM, effective_at=at, facts=facts
+    )
+    job.freed_by.extend([entry.seq] * (job.unheld_seats - free))
+    while len(job.freed_by) > job.unheld_seats:  # a seat that has just opened closes again
+        job.freed_by.pop()
 
 
 # End of a job's reserved seats, under its lock, at the announced time.

@@ -12,7 +12,6 @@ from django.conf import settings
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Now
 from django.utils.formats import date_format
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext
 
@@ -25,6 +24,7 @@ from pipeline.database import instants
 from pipeline.domain.amounts import Amount
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
 from pipeline.domain.permissions import RULES, Action
+from pipeline.domain.states import EventType
 from pipeline.line.clock import read_company_clock
 from pipeline.mail.links import board_url, unsubscribe_url
 from pipeline.models import (
@@ -37,6 +37,7 @@ from pipeline.models import (
     Heartbeat,
     NoteMention,
 )
+from pipeline.notifications.alert_words import ALERT_WORDS
 from pipeline.notifications.applicants import OVER, is_offer_over
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
@@ -87,94 +88,6 @@ PRIORITY = 10
 DAY = timedelta(days=1)
 MOST_JOBS = 50  # of a company in one digest
 _NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
-
-
-@dataclass(frozen=True, slots=True)
-class AlertWords:
-    """An alert: its subject, the sentence below, and the path of the page it leads to."""
-
-    subject: Promise
-    text: Promise
-    path: str
-    label: Promise
-    action: Action = Action.READ_COMPANY  # only members who may take it can open the page
-
-
-ALERT_WORDS: dict[str, AlertWords] = {
-    "DECAY_SILENT": AlertWords(
-        gettext_lazy("Deadlines are not being enforced"),
-        gettext_lazy(
-            "The decay worker has not run for more than a minute. Deadlines still count, but the"
-            " next person is not offered a seat until someone changes the job. Start the worker"
-            " (manage.py run_decay)."
-        ),
-        "/company/system/",
-        gettext_lazy("System status"),
-    ),
-    "LINE_EMPTY": AlertWords(
-        gettext_lazy("A job has free seats and nobody waiting"),
-        gettext_lazy("An open job has had free seats and an empty waitlist for a day."),
-        "/company/",
-        gettext_lazy("Your jobs"),
-    ),
-    "DEAD_LETTERS": AlertWords(
-        gettext_lazy("A background task failed in all its attempts"),
-        gettext_lazy(
-            "At least one of your tasks failed in all its attempts. Look at its error, then run it"
-            " again or discard it."
-        ),
-        "/company/work/dead/",
-        gettext_lazy("Dead letters"),
-    ),
-    "EMAILS_FAILED": AlertWords(
-        gettext_lazy("An email could not be delivered"),
-        gettext_lazy(
-            "At least one email to an applicant was refused or came back. The application’s page"
-            " says which one, and why."
-        ),
-        "/company/",
-        gettext_lazy("Your jobs"),
-    ),
-    "CONTEST_ASKED": AlertWords(
-        gettext_lazy("An applicant has asked you to look again"),
-        gettext_lazy(
-            "An applicant whose application ended has asked you to look at it again. The list shows"
-            " when your answer is due."
-        ),
-        "/company/look-again/?state=OPEN",
-        gettext_lazy("Look again"),
-        Action.ANSWER_CONTEST,
-    ),
-    "CONTEST_DUE": AlertWords(
-        gettext_lazy("An applicant is waiting for your answer"),
-        gettext_lazy(
-            "You have less than three days left to answer someone who asked you to look again."
-        ),
-        "/company/look-again/?state=OPEN",
-        gettext_lazy("Look again"),
-        Action.ANSWER_CONTEST,
-    ),
-    "CONTEST_OVERDUE": AlertWords(
-        gettext_lazy("An answer to an applicant is overdue"),
-        gettext_lazy(
-            "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
-            " see how many of a job’s answers are overdue."
-        ),
-        "/company/look-again/?state=OVERDUE",
-        gettext_lazy("Look again"),
-        Action.ANSWER_CONTEST,
-    ),
-    "WEBHOOK_DISABLED": AlertWords(
-        gettext_lazy("A webhook endpoint was switched off"),
-        gettext_lazy(
-            "We switched off a webhook endpoint, because every delivery to it failed for three days"
-            " or it answered 410 Gone."
-        ),
-        "/company/webhooks/",
-        gettext_lazy("Webhooks"),
-        Action.MANAGE_WEBHOOKS,
-    ),
-}
 
 
 def email_alert(company_id: UUID, kind: str, *, about: str = "", job_id: UUID | None = None) -> int:
@@ -422,7 +335,10 @@ def raise_company_alerts() -> dict[str, int]:
         *_undelivered_email_alerts(since),
     ]:
         raised[kind] += email_alert(company_id, kind, about=about)
-    for kind, company_id, about, job_id in _contest_alerts(since, now):
+    for kind, company_id, about, job_id in [
+        *_contest_alerts(since, now),
+        *_skipped_plan_alerts(since),
+    ]:
         raised[kind] += email_alert(company_id, kind, about=about, job_id=job_id)
     Heartbeat.objects.update_or_create(worker=LOOKED, defaults={"completed_at": now})
     return {kind: number for kind, number in raised.items() if number}
@@ -471,6 +387,14 @@ def _contest_alerts(since: datetime, now: datetime) -> list[tuple[str, UUID, str
             "company_id", "id", "job_id"
         )
     ]
+
+
+def _skipped_plan_alerts(since: datetime) -> list[tuple[str, UUID, str, UUID]]:
+    """Find the jobs in which planned changes were skipped because seats are reserved."""
+    events = Event.objects.filter(event=EventType.SEATS_KEPT, at__gt=since)
+    jobs = Job.objects.filter(id__in=events.values("job_id"), is_test=False).order_by("id")
+    rows = jobs.values_list("company_id", "id")
+    return [("SEATS_KEPT", company_id, str(job_id), job_id) for company_id, job_id in rows]
 
 
 def _dead_letter_alerts(since: datetime) -> list[tuple[str, UUID, str]]:

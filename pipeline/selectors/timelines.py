@@ -329,6 +329,8 @@ _OF_JOBS = frozenset(
         EventType.POLICY_CHANGED,
         EventType.POSITIONS_CHANGED,
         EventType.DATES_CHANGED,
+        EventType.RESERVE_CHANGED,
+        EventType.SEATS_KEPT,
         EventType.CLOCK_ADVANCED,
         EventType.DRAWN,
     }

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -61,6 +60,7 @@ from pipeline.models import (
 )
 from pipeline.services.changes import record_application_changes, record_change
 from pipeline.services.joining import write_reference
+from pipeline.services.seat_limits import check_plans, check_reserve
 
 security = logging.getLogger("security")
 
@@ -273,9 +273,9 @@ def update_job(
     more positions. Fewer seats evict nobody: the job drains. Running deadlines, tickets and
     cool-downs stay. With `seen`, raises StaleVersion if the job has changed since. Raises
     IllegalJobMove for a closed job's capacity, policy or dates, and for a draw or an opening unless
-    the job is a draft; ReserveRefused for fewer seats than are reserved, PositionsBelowHired,
-    DrawRefused, DatesRefused, JobNotFound, ExternalIdTaken, and ValueError if a policy value is
-    out of range.
+    the job is a draft; ReserveRefused for fewer seats than are reserved, now or with the plans,
+    PositionsBelowHired, DrawRefused, DatesRefused, JobNotFound, ExternalIdTaken, and ValueError if
+    a policy value is out of range.
     """
     job = lock_job(job_id)
     posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
@@ -315,13 +315,16 @@ def update_job(
 
 
 def _check_rules(changes: JobChanges, job: LockedJob) -> None:
-    """Refuse rules of a closed job, and to take away seats that are reserved."""
+    """Refuse rules of a closed job, and fewer seats than are reserved, now or with its plans."""
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb=_("change capacity or policy"))
     # Planned seats may have left fewer than are reserved: those can be kept, or become more.
     kept = min(job.capacity, job.reserved_seats)
     if changes.capacity is not None and changes.capacity < kept:
         raise ReserveRefused(why=_("More seats than that are reserved. Reserve fewer first."))
+    if changes.capacity is not None and changes.capacity < job.capacity and job.reserved_seats:
+        plans = PlannedSeats.objects.filter(job_id=job.id)
+        check_reserve(plans, changes.capacity, job.reserved_seats, job.reserved_until)
 
 
 def _updated_draw_time(changes: JobChanges, job: LockedJob) -> datetime | None:
@@ -491,8 +494,9 @@ def plan_seats(
     """Plan a change of a job's number of seats, which the settlement then carries out once.
 
     `planned_id`: the id of the new row; if it exists, it is returned as it is. Raises JobNotFound,
-    also for a deleted draft, IllegalJobMove for a closed job, TooManyPlannedSeats, and PlanRefused
-    if a value is out of range or the plans together would leave the limits of a job's seats.
+    also for a deleted draft, IllegalJobMove for a closed job, TooManyPlannedSeats, PlanRefused
+    if a value is out of range or the plans together would leave the limits of a job's seats, and
+    ReserveRefused if they would close reserved seats.
     """
     job = lock_job(job_id)
     if not JobPosting.objects.filter(job_id=job.id).exists():  # a deleted draft
@@ -510,17 +514,7 @@ def plan_seats(
     row = PlannedSeats(
         id=planned_id or uuid7(), job_id=job.id, next_at=plan.first_at, **asdict(plan)
     )
-    changes = sorted(
-        (each.time_of(number), each.id, each.seats)
-        for each in (*plans, row)
-        for number in range(each.done, each.times)
-    )
-    totals = accumulate((seats for *_, seats in changes), initial=job.capacity)
-    if not all(1 <= total <= MAX_CAPACITY for total in totals):
-        raise PlanRefused(
-            why=_("With all its plans, the job must always have 1 to {seats} seats."),
-            seats=MAX_CAPACITY,
-        )
+    check_plans(job, [*plans, row])
     row.save(force_insert=True)
     record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
     job.note_due(row.next_at)

@@ -30,8 +30,9 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
-from pipeline.models import Application, GroupClaim
+from pipeline.models import Application, GroupClaim, PlannedSeats
 from pipeline.models.reserved import claim_digest
+from pipeline.services.seat_limits import check_reserve
 from pipeline.web.rate_limit import Rate, Tally, count
 
 security = logging.getLogger("security")
@@ -59,8 +60,8 @@ def reserve_seats(*, job_id: UUID, reserve: Reserve, actor: Actor) -> None:
 
     Nobody loses a seat: those that others hold become reserved as they leave. Seats that are not
     reserved any more go to the next in line before this returns. Raises ReserveRefused for more
-    seats than the job has, an end that is not ahead, or another group once people have stated to
-    belong to the first; IllegalJobMove for a closed job, JobNotFound.
+    seats than the job has or will have by its plans, an end that is not ahead, or another group
+    once people have stated to belong to the first; IllegalJobMove for a closed job, JobNotFound.
     """
     job = lock_job(job_id)
     settle_due(job)
@@ -94,6 +95,8 @@ def _check(job: LockedJob, reserve: Reserve) -> None:
             seats=job.capacity,
         )
     until = reserve.until
+    plans = PlannedSeats.objects.filter(job_id=job.id)
+    check_reserve(plans, job.capacity, reserve.seats, until)
     if until and until != job.reserved_until and not job.now < until <= job.now + LONGEST_AHEAD:
         raise ReserveRefused(why=_("Choose an end in the future, at most two years ahead."))
     others = GroupClaim.objects.filter(job_id=job.id)

@@ -24,6 +24,7 @@ from pipeline.domain.states import (
     FILLED_BY,
     OPENS_AT,
     PEOPLE_PASSED,
+    PLANNED_CHANGE,
     PLANNED_SEATS,
     POSITIONS,
     QUESTION_ID,
@@ -107,6 +108,7 @@ def _facts(event: DescribedEvent, zone: tzinfo) -> dict[str, Any]:
         "reserved": data.get(RESERVED_SEATS) or 0,
         "passed": data.get(PEOPLE_PASSED, 0),
         "drawn": data.get("drawn", 0),
+        "closing": -data.get(PLANNED_CHANGE, 0),
     }
     times = {
         "verify_by": "verify_by",

@@ -13,7 +13,7 @@ from pipeline.models import PlannedSeats
 from tests.support import factories
 from tests.support.callers import Caller, key_of, member_caller, person
 from tests.support.clock import database_now, let_time_pass
-from tests.support.planned_seats import planned
+from tests.support.planned_seats import planned, reserve
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -101,3 +101,15 @@ def test_the_plans_of_a_draft_are_not_public() -> None:
 
     assert Caller().get(_path(draft)).status_code == 404
     assert Caller().get(_path(draft, plan.id)).status_code == 404
+
+
+def test_a_plan_that_would_close_reserved_seats_is_refused() -> None:
+    company = factories.company()
+    job_id = factories.job(company_id=company.id, capacity=2)
+    reserve(job_id, 2)
+    body = {"seats": -1, "first_at": (database_now() + timedelta(days=7)).isoformat()}
+
+    refused = key_of(company.id).post(_path(job_id), body)
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "RESERVE_REFUSED")
+    assert not PlannedSeats.objects.exists()

@@ -15,7 +15,7 @@ from pipeline.models import Event
 from tests.audit.test_forged_logs import first_bad_seq, forge
 from tests.support import factories
 from tests.support.clock import let_time_pass
-from tests.support.planned_seats import WEEK, planned
+from tests.support.planned_seats import WEEK, job_with_skipped_change, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,5 +99,30 @@ def test_a_limit_may_cut_every_change_of_a_plan_but_not_turn_it_round() -> None:
     assert verify_job(job_id).is_sound
 
     forged = forge(job_id, "CAPACITY_CHANGED", lambda row: row.data.update(capacity=MAX_CAPACITY))
+
+    assert first_bad_seq(job_id) == forged
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _too_early,
+        _not_due,
+        lambda row: setattr(row, "actor_kind", "COMPANY"),
+        lambda row: row.data.update(planned_seats=-1),  # three are left, as many as reserved
+        lambda row: row.data.update(planned_seats=2),
+        lambda row: row.data.update(capacity=3),
+    ],
+)
+def test_a_skipped_change_that_would_have_closed_no_reserved_seat_is_named(
+    change: Callable[[Event], Any],
+) -> None:
+    job_id = factories.job(capacity=3)
+    planned(job_id, 1, seconds=60)  # so that an earlier time is out of order
+    job_with_skipped_change(job_id)
+    factories.alter(job_id, capacity=6)
+    assert verify_job(job_id).is_sound
+
+    forged = forge(job_id, "SEATS_KEPT", change)
 
     assert first_bad_seq(job_id) == forged

@@ -17,7 +17,7 @@ from pipeline.services.joining import apply
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.contests import rejected_application
-from tests.support.planned_seats import WEEK, planned
+from tests.support.planned_seats import WEEK, job_with_skipped_change, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -259,3 +259,15 @@ def test_a_change_of_planned_seats_that_no_limit_left_out_is_missed() -> None:
 
     said = f"planned seats {plan.id}: done is 2, the log has 1 changes by it"
     assert said in verify_job(job_id).differences
+
+
+def test_a_skipped_change_that_the_plan_does_not_make_is_noticed() -> None:
+    job_id = factories.job(capacity=4)
+    plan = job_with_skipped_change(job_id)
+    assert verify_job(job_id).is_sound
+
+    tamper("pipeline_plannedseats", "seats", "-3", "job_id = %s", job_id)
+
+    [said] = verify_job(job_id).differences
+    assert said.startswith(f"planned seats {plan.id}: seq ")
+    assert said.endswith("skipped a change that the plan does not make, or not yet")

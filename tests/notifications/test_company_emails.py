@@ -20,6 +20,7 @@ from pipeline.notifications.companies import (
 from tasks.models import Task
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
+from tests.support.planned_seats import job_with_skipped_change
 from tests.support.task_runs import run_due_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -124,6 +125,16 @@ def test_an_empty_line_with_free_seats_is_alerted_after_a_day(team: Company) -> 
     Job.objects.filter(id=job_id).update(last_event_at=Now() - timedelta(hours=24, minutes=5))
 
     assert raise_company_alerts() == {"LINE_EMPTY": 2}
+
+
+def test_a_planned_change_that_was_skipped_is_alerted(team: Company) -> None:
+    job_id = factories.job(company_id=team.id, capacity=4)
+    factories.applications(job_id, 2)  # so that the line is not empty
+
+    job_with_skipped_change(job_id)
+
+    assert raise_company_alerts() == {"SEATS_KEPT": 2}
+    assert raise_company_alerts() == {}
 
 
 def test_a_dead_letter_is_alerted_to_its_company_alone(team: Company) -> None:

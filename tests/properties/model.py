@@ -22,6 +22,7 @@ from tests.properties.positions import hire
 from tests.properties.quiet import after_running
 from tests.properties.reserved import (
     can_take,
+    check_capacity,
     end_if_due,
     open_free,
     reserved_free,
@@ -329,8 +330,7 @@ class Model:
     def alter(self, capacity: int | None, policy: dict[str, Any]) -> None:
         if self.status == "CLOSED":
             raise Refused("IllegalJobMove")
-        if capacity and capacity < min(self.capacity, self.reserve):
-            raise Refused("ReserveRefused")
+        check_capacity(self, capacity or self.capacity)
         if self.policy | policy != self.policy:
             self.policy, self.version = self.policy | policy, self.version + 1
             self.write("POLICY_CHANGED")

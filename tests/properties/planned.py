@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,7 +35,10 @@ def change_planned(model: Model) -> None:
     while (plan := min(model.plans, default=None)) and plan.at <= model.now:
         free, before, at = model.free(), model.capacity, plan.at
         model.capacity = min(max(1, before + plan.seats), 10_000)
-        if model.capacity != before:
+        if model.capacity < min(before, model.reserve):
+            model.capacity = before
+            model.write("SEATS_KEPT", effective=at)
+        elif model.capacity != before:
             seq = model.write("CAPACITY_CHANGED", effective=at)
             model.opened += [seq] * (model.free() - free)
             del model.opened[max(0, model.free()) :]
@@ -47,15 +51,31 @@ def plan(model: Model, new: Planned) -> None:
         raise Refused("IllegalJobMove")
     if len(model.plans) >= 20:
         raise Refused("TooManyPlannedSeats")
-    coming, seats = [copy(each) for each in (*model.plans, new)], model.capacity
+    steps = list(foresee(model.capacity, [*model.plans, new]))
+    if not all(1 <= seats <= 10_000 for _, _, seats in steps):
+        raise Refused("PlanRefused")
+    check_reserve(steps, model.reserve, model.reserved_until)
+    model.plans.append(new)
+
+
+def foresee(seats: int, plans: list[Planned]) -> Iterator[tuple[datetime, int, int]]:
+    """Yield every coming change: when, by how many seats, and how many there are then."""
+    coming = [copy(each) for each in plans]
     while coming:
         first = min(coming)
         seats += first.seats
-        if not 1 <= seats <= 10_000:
-            raise Refused("PlanRefused")
+        yield first.at, first.seats, seats
         first.skip()
         coming = [each for each in coming if each.left]
-    model.plans.append(new)
+
+
+def check_reserve(
+    steps: Iterable[tuple[datetime, int, int]], reserve: int, until: datetime | None
+) -> None:
+    """Refuse what would close reserved seats before the reserve ends."""
+    for at, change, seats in steps:
+        if change < 0 and seats < reserve and (until is None or at < until):
+            raise Refused("ReserveRefused")
 
 
 def cancel(model: Model, old: Planned) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tests.properties.planned import Refused
+from tests.properties.planned import Refused, check_reserve, foresee
 
 if TYPE_CHECKING:
     from tests.properties.model import Model
@@ -43,10 +43,20 @@ def reserve(model: Model, seats: int, until: datetime | None) -> None:
         raise Refused("IllegalJobMove")
     if seats > model.capacity or (until and until != model.reserved_until and until <= model.now):
         raise Refused("ReserveRefused")
+    check_reserve(foresee(model.capacity, model.plans), seats, until)
     wanted = (seats, until if seats else None)
     if wanted != (model.reserve, model.reserved_until):
         model.reserve, model.reserved_until = wanted
         model.fill(model.write("RESERVE_CHANGED"))
+
+
+def check_capacity(model: Model, capacity: int) -> None:
+    """Refuse fewer seats than are reserved, now or with the plans to come."""
+    if capacity < model.capacity:
+        if capacity < model.reserve:
+            raise Refused("ReserveRefused")
+        steps = foresee(capacity, model.plans)
+        check_reserve(steps, model.reserve, model.reserved_until)
 
 
 def end_if_due(model: Model) -> None:

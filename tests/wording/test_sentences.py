@@ -18,6 +18,7 @@ from pipeline.domain.states import (
     DRAW_AT,
     FILLED_BY,
     OPENS_AT,
+    PLANNED_CHANGE,
     PLANNED_SEATS,
     POSITIONS,
     QUESTION_ID,
@@ -180,6 +181,7 @@ def test_planned_seats_are_said_to_be_planned(reader: Reader) -> None:
             "and closes at 13:00 UTC",
         ),
         (Row("DATES_CHANGED", data={}), "took back the announced date"),
+        (Row("SEATS_KEPT", data={PLANNED_CHANGE: -2}), "1 March 2026, 2 seats were to close."),
     ],
 )
 def test_positions_and_dates_are_said_in_words(row: Row, said: str) -> None:

@@ -21,6 +21,7 @@ from pipeline.api.problem_types import (
     INVALID_TRANSITION,
     LIMIT_REACHED,
     LOG_ARCHIVED,
+    RESERVE_REFUSED,
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.fields import Line, Moment, Shape, Whole
@@ -235,7 +236,7 @@ class PlannedSeatsOfJob(Endpoint):
         PlannedSeatsOut,
         status=201,
         takes=(PlannedSeatsIn,),
-        refuses=(INVALID_SCHEDULE, INVALID_TRANSITION, LIMIT_REACHED),
+        refuses=(INVALID_SCHEDULE, INVALID_TRANSITION, LIMIT_REACHED, RESERVE_REFUSED),
         about="They open at `first_at`, and then every week at the same local time in `zone`,"
         " `times` times in all. Everyone who can see the job can see its plans.",
     )
