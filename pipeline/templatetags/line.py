@@ -28,6 +28,7 @@ from pipeline.wording.english import (
 )
 from pipeline.wording.events import STATUS_WORDS, label_status
 from pipeline.wording.explanations import describe_target
+from pipeline.wording.language import largest_unit_duration
 from pipeline.wording.reserved import count_free, describe_reserve, describe_vacancy
 from pipeline.wording.status import describe_seats
 
@@ -93,14 +94,23 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
     if moment is None:
         return _("never")
     ahead = _tag_clock_offset(context)
-    told = naturaltime(moment - ahead).replace("\xa0", " ")
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(),
         tag_time_in_full(moment),
         SafeString("" if ahead else " data-relative"),
-        _("just now") if told == str(_NOW) else told,
+        _describe_distance(moment - ahead),
     )
+
+
+def _describe_distance(moment: datetime) -> str:
+    """Return how long ago a time was. Django's words for that decline no number in Arabic."""
+    now = timezone.now()
+    if int((now - moment).total_seconds()) == 0:
+        return _("just now")
+    if not language.is_english():
+        return language.relative(moment, now)
+    return naturaltime(moment).replace("\xa0", " ")
 
 
 @register.simple_tag(name="lasting", takes_context=True)
@@ -127,7 +137,7 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
 def _describe_span(since: datetime) -> str:
     """Return how long ago a time was: 2 hours. Other languages have no such words to take apart."""
     if not language.is_english():
-        return short_duration(timezone.now() - since)
+        return largest_unit_duration(timezone.now() - since)
     span = naturaltime(since).replace("\xa0", " ")
     return _("a moment") if span == str(_NOW) else span.removesuffix(" ago")
 
@@ -139,7 +149,7 @@ def tag_waited(since: datetime, now: datetime) -> SafeString:
         '<time datetime="{}" title="{}" data-waited>{}</time>',
         since.isoformat(),
         _("since %(time)s") % {"time": tag_time_in_full(since)},
-        "\xa0".join(short_duration(now - since).split()[:2]),
+        largest_unit_duration(now - since).replace(" ", "\xa0"),
     )
 
 
@@ -151,8 +161,7 @@ def format_review_time(age: Any) -> str:
     """
     if age.age_seconds < _MINUTE_SECONDS:
         return "0" if age.works else pgettext("state", "New")
-    taken = short_duration(age.age_seconds)
-    return " ".join(taken.split()[:2]) if age.works else taken
+    return (largest_unit_duration if age.works else short_duration)(age.age_seconds)
 
 
 @register.filter(name="review_target")

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_skeleton, format_timedelta
@@ -38,6 +38,7 @@ from django.utils.translation import gettext as _
 ENGLISH = "en"
 LOCALES = {ENGLISH: "en_GB"}  # languages with another name in CLDR, or of which it knows several
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+_LONG_UNITS = (("year", 365 * 86_400), ("month", 30 * 86_400), ("week", 7 * 86_400))
 _SYMBOLS = {"day": "d", "hour": "h", "minute": "min", "second": "s"}
 _KEPT = 4_096  # texts of each kind that a process keeps, because pages repeat them
 
@@ -158,6 +159,14 @@ def _short_duration(language: str, seconds: int) -> str:
             parts.append((unit, count))
     shown = [each for each in parts[:2] if each[1]] or [("second", 0)]
     return " ".join(_unit(language, unit, count, "short") for unit, count in shown)
+
+
+def largest_unit_duration(span: timedelta | float) -> str:
+    """Return a duration (seconds, if a number) in its largest unit, rounded down: 1 d, 3 min."""
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    parts = _split(max(0, round(seconds)))
+    unit, count = next((each for each in parts if each[1]), ("second", 0))
+    return _unit(code(), unit, count, "short")
 
 
 def single_unit_duration(seconds: int) -> str:
@@ -293,8 +302,20 @@ def _day_and_clock(language: str, form: str, here: datetime, zone: str, has_seco
 
 
 def relative(at: datetime, now: datetime) -> str:
-    """Return how long ago a time was, or in how long it will be, in its largest unit."""
-    return format_timedelta(at - now, add_direction=True, locale=locale_of(code()))
+    """Return how long ago a time was, or in how long it will be, in its largest unit.
+
+    It is cut off, not rounded, as `static/js/times.js` does: two texts for one time would differ.
+    """
+    seconds = int((at - now).total_seconds())
+    largest = (each for each in (*_LONG_UNITS, *_UNITS) if abs(seconds) >= each[1])
+    unit, size = next(largest, _UNITS[-1])
+    return _relative(code(), unit, size * int(seconds / size))
+
+
+@lru_cache(_KEPT)
+def _relative(language: str, unit: Any, seconds: int) -> str:
+    span, locale = timedelta(seconds=seconds), locale_of(language)
+    return format_timedelta(span, unit, threshold=1, add_direction=True, locale=locale)
 
 
 def first_weekday() -> int:

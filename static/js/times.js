@@ -77,6 +77,9 @@ export const isForeignZone = Boolean(written && zone !== written);
 const placeOf = (name) => name.split("/").at(-1).replaceAll("_", " ");
 // As the server names the place of the zone in which it wrote the page.
 const placeThere = writtenPlace ?? (written && placeOf(written));
+// The browser knows the places of zones in English alone; elsewhere the zone has a name: "Mitteleuropäische Zeit".
+const placeHere = isEnglish ? placeOf(zone) : new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: "longGeneric" })
+  .formatToParts().find(({ type }) => type === "timeZoneName").value;
 const WITH_SECONDS = /\d\d:\d\d:\d\d/;
 
 // Some browsers name a zone that they refuse themselves, like Etc/Unknown.
@@ -115,7 +118,7 @@ export function showTimesHere() {
   if (!isForeignZone) return;
   for (const time of document.querySelectorAll("time[datetime]")) {
     if (!time.title.endsWith(`(${placeThere})`) || time.closest("[data-zone-fixed]")) continue;
-    const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
+    const at = inParts(new Date(time.dateTime)), place = `(${placeHere})`;
     const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
     const isSpan = "lasting" in time.dataset || "waited" in time.dataset;
     const full = isEnglish ? `${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}` : `${inWords(time, { dateStyle: "full", timeStyle: "medium" })} ${place}`;

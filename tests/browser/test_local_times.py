@@ -54,6 +54,18 @@ def test_the_deadline_is_in_local_time_on_the_first_page(
     expect(page.locator("footer")).to_contain_text("Asia/Tokyo")
 
 
+def test_the_zone_of_the_first_page_is_named_in_the_language_of_the_reader(
+    browser_page: OpenPage, site: Site, offered: Any
+) -> None:
+    page = browser_page(timezone_id="Asia/Tokyo", locale="ar")
+
+    page.goto(link_of(offered))
+
+    shown = page.locator(".deadline time")
+    expect(shown).to_contain_text("(توقيت اليابان الرسمي)")
+    expect(shown).to_have_attribute("title", re.compile(r"\(توقيت اليابان الرسمي\)$"))
+
+
 def test_the_link_of_an_offer_that_is_over_says_the_next_one_in_local_time(
     browser_page: OpenPage, site: Site
 ) -> None:

@@ -148,3 +148,21 @@ def test_addresses_are_typed_from_left_to_right(page: Page, site: Site, world: W
 
     assert directions["email"][0] == "ltr"
     assert directions["name"] == ["rtl", "plaintext"]
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_the_parts_of_a_board_begin_at_one_edge(
+    page: Page, site: Site, world: World, direction: str
+) -> None:
+    sign_in_staff(page.context, site.url, world.owner)
+    page.goto(address_of(world, "board"))
+    page.evaluate("way => { document.documentElement.dir = way; }", direction)
+
+    edges = page.locator("#seats-title, #waitlist-title").evaluate_all(
+        """(all, way) => all.map((one) => one.getBoundingClientRect())
+            .map(({left, right}) => Math.round(way === "rtl" ? right : left))""",
+        direction,
+    )
+
+    assert len(edges) == 2
+    assert edges[0] == edges[1]

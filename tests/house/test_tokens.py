@@ -83,3 +83,21 @@ def test_each_token_that_is_used_is_defined_and_each_that_is_defined_is_used() -
 
     defined = set(re.findall(r"(?<![\w-])(--[\w-]+):", text))
     assert defined == set(re.findall(r"var\((--[\w-]+)", text))
+
+
+def words_of(sheet: str) -> list[str]:
+    """Return the words that a stylesheet writes, which nobody can translate."""
+    said = re.findall(r"(?<![\w-])content:([^;}]*)", re.sub(r"/\*.*?\*/", "", sheet, flags=re.S))
+    return [text for each in said for text in re.findall(r'"([^"]*)"', each) if _WORD.search(text)]
+
+
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+
+def test_no_stylesheet_writes_words() -> None:
+    found = {path.name: words_of(path.read_text()) for path in STYLES}
+
+    assert {name: words for name, words in found.items() if words} == {}
+    assert words_of('a::before { content: "before "; } b { content: "(" counter(x) ")"; }') == [
+        "before "
+    ]

@@ -171,6 +171,19 @@ def test_a_fault_of_a_translation_is_found(message: Message, fault: str) -> None
     assert found[0].startswith(fault) if fault else found == []
 
 
+def test_words_with_two_meanings_say_which_is_meant() -> None:
+    """A place is where one stands in line, or works; one writes to people, and presses to do."""
+    vague = {"Place", "To", "From"}
+
+    found = [
+        (each.id, each.context)
+        for each in translations.extract_source()
+        if each.id in vague and each.context in (None, "label")
+    ]
+
+    assert found == []
+
+
 def test_plural_forms_are_those_of_the_language() -> None:
     polish = [translations.form_of("pl", number) for number in (1, 2, 5, 12, 22, 25)]
     arabic = [translations.form_of("ar", number) for number in (0, 1, 2, 3, 11, 100)]

@@ -72,6 +72,36 @@ def test_lists_and_durations_are_whole_in_each_language() -> None:
     }
 
 
+def test_the_largest_unit_stands_alone_where_it_is_one_word_or_has_no_blank() -> None:
+    seconds = {"one": DAY + 2 * HOUR + 2_400, "two": 2 * DAY, "none": 0.4}
+
+    shown = {}
+    for code in ("en", "de", "ar", "zh-hans"):
+        with translation.override(code):
+            shown[code] = [language.largest_unit_duration(span) for span in seconds.values()]
+
+    assert shown == {
+        "en": ["1 d", "2 d", "0 s"],
+        "de": ["1 Tg.", "2 Tg.", "0 Sek."],
+        "ar": ["يوم", "يومان", "0 ث"],
+        "zh-hans": ["1天", "2天", "0秒"],
+    }
+
+
+def test_how_long_ago_is_cut_off_and_declined() -> None:
+    spans = (4 * HOUR + 3_540, 2 * DAY - 1, 11 * DAY, -2 * HOUR)
+
+    shown = {}
+    for code in ("de", "ar"):
+        with translation.override(code):
+            shown[code] = [language.relative(AT - timedelta(seconds=each), AT) for each in spans]
+
+    assert shown == {
+        "de": ["vor 4 Stunden", "vor 1 Tag", "vor 1 Woche", "in 2 Stunden"],
+        "ar": ["قبل 4 ساعات", "قبل يوم واحد", "قبل أسبوع واحد", "خلال ساعتين"],
+    }
+
+
 @pytest.mark.parametrize("code", languages.NAMES)
 def test_every_language_has_all_forms_of_days_and_times(code: str) -> None:
     with translation.override(code), timezone.override(WARSAW):

@@ -221,12 +221,15 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
             + _("The line is at the top when you had no place.")
         ),
         x_title=pgettext("label", "Time"),
-        y_title=pgettext("label", "Place"),
+        y_title=pgettext("place in line", "Place"),
         x=time_ticks(start, end, timezone.get_current_timezone()),
         y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],
         curves=[
             stepped_line(
-                "waiting", pgettext("label", "Place"), [*points, (1.0, points[-1][1])], area=False
+                "waiting",
+                pgettext("place in line", "Place"),
+                [*points, (1.0, points[-1][1])],
+                area=False,
             )
         ],
         marks=[

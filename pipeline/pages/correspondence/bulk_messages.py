@@ -66,7 +66,7 @@ class BulkMessageForm(BulkTextForm):
     """Text for everyone in a stage of a job."""
 
     stage = forms.ChoiceField(
-        label=gettext_lazy("To"),
+        label=pgettext_lazy("recipients", "To"),
         choices=[(each.value, words) for each, words in STAGE_WORDS.items()],
     )
     field_order = ("stage", "text")
