@@ -97,7 +97,7 @@ def _tell_applicant(row: Attachment) -> None:
     ):
         return
     title, person = application.job.posting.title, application.applicant
-    with in_language_of(*person.languages, application.job.posting.language):
+    with in_language_of(*application.languages, application.job.posting.language):
         post_private_email(
             to=person.email,
             subject=_("A file for “%(title)s” was refused") % {"title": title},

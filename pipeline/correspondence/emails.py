@@ -79,7 +79,7 @@ def _note(message_id: UUID, state: EmailState, **columns: str) -> str:
 
 def build(row: ApplicationMessage, *, to: str) -> EmailMessage:
     """Build the email that brings a message. Answers go to the thread, if the site takes them."""
-    with in_language_of(*row.application.applicant.languages, row.job.posting.language):
+    with in_language_of(*row.application.languages, row.job.posting.language):
         email = render_email(compose(row), to=to, email_id=row.id)
     email.from_email = from_header(row.job.company)
     if answers_to := make_reply_address(row.application_id):

@@ -52,12 +52,14 @@ def admit(
     name: str,
     actor: Actor,
     verified: bool,
+    language: str = "",
     application_id: UUID | None = None,
     facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> Application:
     """Admit a person to a settled line. `facts` go into the data of the event.
 
-    Misses, passes and a cool-down from earlier applications still count.
+    `language` is that of emails, empty if unknown. Misses, passes and a cool-down from earlier
+    applications still count.
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits, or
     the walk to the next in line is unfinished, and then they join behind it.
@@ -71,11 +73,13 @@ def admit(
     if history.unverified and verified:
         job.zones[history.unverified] = history.time_zone
         own = history.unverified
-        return _admit_own_application(job, own, name=name, actor=actor, facts=facts)
+        said = {"name": name, **({"language": language} if language else {})}
+        return _admit_own_application(job, own, said, actor=actor, facts=facts)
     _check_new_application(job, history, actor, verified=verified)
     new_id = application_id or uuid7()
     job.zones[new_id] = history.time_zone
-    application = _new_application(job, history, new_id, applicant_id, name, verified=verified)
+    application = _new_application(job, history, new_id, applicant_id, verified=verified)
+    application.name, application.language = name, language
     no_seat = not job.seats_free or job.is_walk_unfinished or job.awaits_draw
     if no_seat or application.eligible_at or not verified:
         move = Move.QUEUE
@@ -113,7 +117,7 @@ def _check_new_application(
 
 
 def _new_application(
-    job: LockedJob, history: History, new_id: UUID, applicant_id: UUID, name: str, *, verified: bool
+    job: LockedJob, history: History, new_id: UUID, applicant_id: UUID, *, verified: bool
 ) -> Application:
     """Return a new application with earlier misses and passes, and their cool-down if it runs."""
     cooling = history.eligible_at is not None and history.eligible_at > job.now
@@ -121,7 +125,6 @@ def _new_application(
         "id": new_id,
         "job_id": job.id,
         "applicant_id": applicant_id,
-        "name": name,
         "applied_at": job.now,
         "decay_count": history.misses,
         "eligible_at": history.eligible_at if cooling else None,
@@ -133,17 +136,26 @@ def _new_application(
 
 
 def _admit_own_application(
-    job: LockedJob, application_id: UUID, *, name: str, actor: Actor, facts: Mapping[str, Any]
+    job: LockedJob,
+    application_id: UUID,
+    said: Mapping[str, str],
+    *,
+    actor: Actor,
+    facts: Mapping[str, Any],
 ) -> Application:
-    """Verify and rename a person's application. It keeps its place, or gets a free seat at once.
+    """Verify a person's application, with the name and language said now.
+
+    It keeps its place, or gets a free seat at once.
 
     The person cannot be erased before this change is committed.
     """
     application = read_locked_application(job, application_id)
     admit_verified(job, application, actor=actor, facts=facts)
-    if name != application.name:
-        Application.objects.filter(id=application.id).update(name=name)
-        application.name = name
+    changed = {each: text for each, text in said.items() if text != getattr(application, each)}
+    if changed:
+        Application.objects.filter(id=application.id).update(**changed)
+        for each, text in changed.items():
+            setattr(application, each, text)
     return application
 
 

@@ -79,7 +79,9 @@ WRITTEN = [name for name in HOT if name not in (*NEVER_WRITTEN, *RARELY_WRITTEN)
 # Those that are fields of a locked job: not the parts of its policy.
 WRITTEN_OF_JOB = ["id", "company_id", "last_txid", *(n for n in WRITTEN if n not in POLICY_FIELDS)]
 
-CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
+# What a change never moves: the person, and what only they or the retention change.
+_KEPT = ("id", "job_id", "applicant_id", "name", "language")
+CHANGING = [name for name in APPLICATION if name not in _KEPT]
 ENTRY = list(LogEntry.__dataclass_fields__)
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"

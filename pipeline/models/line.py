@@ -137,6 +137,8 @@ class Application(models.Model):
         Applicant, models.PROTECT, related_name="applications", db_index=False
     )
     name = models.CharField(max_length=NAME_LENGTH)
+    # In which the person applied, for emails; empty while unknown. Not in the log.
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
     status = models.CharField(max_length=22, choices=_choices(Status))
     outcome = models.CharField(max_length=10, null=True, choices=_choices(Outcome))  # noqa: DJ001
     ticket = models.BigIntegerField(null=True)
@@ -287,6 +289,12 @@ class Application(models.Model):
         return self.verify_by is None
 
     @property
+    def languages(self) -> tuple[str, str, str]:
+        """Return the languages of emails to the person: chosen, of applying, last used."""
+        chosen, last_used = self.applicant.languages
+        return chosen, self.language, last_used
+
+    @property
     def held_until(self) -> datetime | None:
         """Return the time before which no seat is offered: after a miss or pass, or as asked."""
         return max(filter(None, (self.eligible_at, self.not_before)), default=None)
@@ -299,6 +307,7 @@ class ApplicationRow(NamedTuple):
     job_id: UUID
     applicant_id: UUID
     name: str
+    language: str
     status: str
     outcome: str | None
     ticket: int | None

@@ -102,7 +102,7 @@ def send_email(cause: Cause) -> str:
 
 def in_their_language(application: Application) -> translation.override:
     """Return the context in which emails about an application are composed."""
-    return in_language_of(*application.applicant.languages, application.job.posting.language)
+    return in_language_of(*application.languages, application.job.posting.language)
 
 
 def _send(cause: Cause, application: Application, event: Event) -> str:

@@ -306,7 +306,7 @@ def _remove_traces(person: Applicant) -> bool:
         transaction.set_rollback(True)
         return False
     theirs = Application.objects.filter(applicant=person)
-    theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
+    theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME, language="")
     DecisionNote.objects.filter(application__applicant=person).delete()
     DecisionText.objects.filter(application__applicant=person).delete()
     Contest.objects.filter(application__applicant=person).delete()

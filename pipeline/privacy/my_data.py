@@ -89,6 +89,7 @@ def _describe_application(row: Application) -> dict[str, Any]:
         "job_id": row.job_id,
         "company": row.job.company.name,
         "name": row.name,
+        "language": row.language,
         "status": row.status,
         "verified": row.is_verified,
         "outcome": row.outcome,

@@ -188,11 +188,15 @@ def _separate_people(job_id: UUID, application_ids: list[UUID]) -> None:
     Application.objects.bulk_update(
         [
             Application(
-                id=application_id, applicant_id=nobody.id, name=ERASED_NAME, is_member=False
+                id=application_id,
+                applicant_id=nobody.id,
+                name=ERASED_NAME,
+                language="",
+                is_member=False,
             )
             for application_id, nobody in zip(ids, people, strict=True)
         ],
-        ["applicant_id", "name", "is_member"],
+        ["applicant_id", "name", "language", "is_member"],
     )
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, {"ids": ids, "keys": list(equality.keys_of(ids))})

@@ -192,6 +192,7 @@ class Request:
     filled: Filled | None
     companions: Sequence[Companion] = ()
     group_code: str | None = None  # says that they belong to the job's group; empty without a code
+    language: str = ""  # in which they apply; empty if unknown
     came_at: datetime | None = None  # at first, if it was refused because the site was full
 
 
@@ -208,6 +209,7 @@ def apply(
     filled: Filled | None = None,
     companions: Sequence[Companion] = (),
     group_code: str | None = None,
+    language: str = "",
 ) -> Application:
     """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
@@ -228,21 +230,14 @@ def apply(
     `filled`: the answers to the job's form (`pipeline.form.answers.fill`); a company can submit
     people without any. `companions`: what is kept beside the application, such as where it came
     from. `group_code`: the person says that they belong to the group that the job reserves seats
-    for, and enters its code, or none. Raises JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull,
-    AlreadyApplied, AlreadyDecided, ExternalIdTaken, FormChanged, and CameBeforeOpening if the
-    request came first before the job took applications: it loses that place.
+    for, and enters its code, or none. `language`: in which they apply, for emails. Raises
+    JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
+    ExternalIdTaken, FormChanged, and CameBeforeOpening if the request came first before the job
+    took applications: it loses that place.
     """
-    request = Request(
-        applicant_id or email,
-        name,
-        actor,
-        verified,
-        application_id,
-        reference,
-        filled,
-        companions,
-        group_code,
-    )
+    who = applicant_id or email
+    kept = (reference, filled, companions, group_code, language)
+    request = Request(who, name, actor, verified, application_id, *kept)
     return _take_turn(job_id, request)
 
 
@@ -336,6 +331,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
             name=request.name,
             actor=request.actor,
             verified=request.verified,
+            language=request.language,
             application_id=application_id,
             facts=logged(given) if given else {},
         )
@@ -404,12 +400,14 @@ def apply_unverified(
     filled: Filled | None = None,
     companions: Sequence[Companion] = (),
     group_code: str | None = None,
+    language: str = "",
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
     Even if a seat is free, the application waits until the person proves the address. Only the
-    email mentions an earlier application. `application_id`, `filled` and `companions` as in
-    `apply`, `requester` as in `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound, FormChanged.
+    email mentions an earlier application. `application_id`, `filled`, `companions` and `language`
+    as in `apply`, `requester` as in `codes.send`. Raises JobNotOpen, DrawFull, JobNotFound,
+    FormChanged.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
@@ -421,6 +419,7 @@ def apply_unverified(
         "filled": filled,
         "companions": companions,
         "group_code": group_code,
+        "language": language,
     }
     try:
         actor = Actor(ActorKind.APPLICANT, person.id)

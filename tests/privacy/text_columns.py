@@ -33,6 +33,7 @@ PERSONAL: dict[str, Personal] = {
     "applicants_device.name": Personal("applicant", "devices.name", _DEVICE),
     "applicants_device.endpoint": Personal("applicant", "devices.push_service", _DEVICE),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
+    "pipeline_application.language": Personal("applicant", "applications.language", "erased"),
     "pipeline_attachment.name": Personal("applicant", "applications.files", "erased"),
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"

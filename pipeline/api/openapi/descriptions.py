@@ -8,6 +8,8 @@ from jobs.policies import Policy
 from pipeline.api.openapi import form_words
 from pipeline.domain.place import PUBLISHED
 
+_EMAIL_LANGUAGE = "In which the person applies, for emails about this application."
+
 # Where a field of a type has another meaning than elsewhere. Empty: the type's own description
 # says it.
 OF_TYPES = form_words.OF_TYPES | {
@@ -51,6 +53,7 @@ OF_TYPES = form_words.OF_TYPES | {
     "FullTask.errors": "The errors of its failed attempts, oldest first.",
     "Head.hash": "The hash of the last event; it covers all events before it.",
     "Head.seq": "The seq of the last event.",
+    "OwnApplicationIn.language": _EMAIL_LANGUAGE,
     "Pay.currency": "A code of ISO 4217, like `EUR`.",
     "Pay.maximum": "The highest amount, like `4200` or `15.50`; null: not said.",
     "Pay.minimum": "The lowest amount, like `3500` or `15.50`; null: not said.",
@@ -133,6 +136,7 @@ OF_TYPES = form_words.OF_TYPES | {
     "SeatSeconds.paused": "Free seats while the job was paused.",
     "SeatSeconds.review": "Seats confirmed, until the company decides or the person leaves.",
     "SubmissionIn.external_id": "Your own id of the application, unique among your applications.",
+    "SubmissionIn.language": _EMAIL_LANGUAGE,
     "SubmissionIn.metadata": "Your own short texts, by key.",
     **{
         f"Summary.{part}_seconds_to_{event}": f"{name} seconds from {since}."
@@ -171,6 +175,7 @@ OF_TYPES = form_words.OF_TYPES | {
     "PlannedSeats.times_left": "How many of these times are still to come.",
     "PlannedSeats.next_at": "The next of these times.",
     "PlannedSeats.last_at": "The last of these times.",
+    "UnprovedApplicationIn.language": _EMAIL_LANGUAGE,
     "Webhook.failures": "Failed attempts since the last success, at any deliveries.",
     "Webhook.off_reason": "BY_HAND: a member or key switched it off. GONE: it answered 410. "
     "FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.",

@@ -123,6 +123,7 @@ def _submit_unverified(request: HttpRequest, job: Job, form: forms.Form) -> Http
             filled=filled,
             companions=_companions(request, job, form),
             group_code=entered_code(form),
+            language=get_language() or "",
         )
     except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)
@@ -207,6 +208,7 @@ def _submit_signed_in(
             filled=filled,
             companions=_companions(request, job, form),
             group_code=entered_code(form),
+            language=language,
         )
     except (FormChanged, ConsentsChanged, RequirementNotMet, *OF_UPLOADS) as error:
         return _show_refused_answers(request, job, form, error)

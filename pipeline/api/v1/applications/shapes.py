@@ -64,6 +64,7 @@ from pipeline.services.joining import Companion
 from pipeline.sources.origin import DIRECT, Origin
 from pipeline.texts.fields import UnusableText
 from pipeline.texts.words import check_sentence
+from pipeline.web.languages import offered
 from pipeline.wording.events import ANSWER_WORDS
 
 MOST_IMPORTED = 10_000
@@ -102,6 +103,11 @@ def declare_group_code() -> Line:
     return Line(max_length=RESERVED_CODE_LENGTH, required=False, allow_blank=True)
 
 
+def declare_language() -> Choice:
+    """Return the field for the language of emails about an application."""
+    return Choice(choices=list(offered()), required=False)
+
+
 def _declare_choice(code: str) -> Choice:
     return Choice(choices=list(QUESTIONS[code].choices), required=False)
 
@@ -126,6 +132,7 @@ class OwnApplicationIn(Shape):
     consents = declare_consents()
     equal_opportunity = EqualOpportunityIn(required=False)
     group_code = declare_group_code()
+    language = declare_language()
 
 
 class TakenOverIn(Shape):
@@ -153,6 +160,7 @@ class SubmissionIn(Shape):
     source = declare_source()  # type: ignore[assignment]  # a field of the body
     utm = UtmIn(required=False)
     consents = declare_consents()
+    language = declare_language()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body that names nobody, or names a person in both ways."""
@@ -197,6 +205,7 @@ class UnprovedApplicationIn(Shape):
     consents = declare_consents()
     equal_opportunity = EqualOpportunityIn(required=False)
     group_code = declare_group_code()
+    language = declare_language()
 
 
 class AnswersIn(Shape):

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -92,6 +92,7 @@ from pipeline.services.leaving import withdraw
 from pipeline.services.turns import acknowledge, defer, pass_next, pass_offer, preaccept
 from pipeline.sources.origin import read_filter
 from pipeline.web.addresses import client_address
+from pipeline.web.languages import in_language_of
 
 # Lists of applications for a company: all to a job, and the one with an external id.
 
@@ -222,7 +223,8 @@ class JobApplications(JobApplicationList):
         " can leave some or all of them out. `consents` are ids from `GET /jobs/{id}/privacy`; a"
         " company can leave them out. `source` and `utm` say where the person came from."
         " `group_code`, even empty, says that the person belongs to the group of the job's reserved"
-        " seats.",
+        " seats. `language` is one that the site offers, in which the person wants emails about"
+        " this application, unless they chose one for all.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -255,6 +257,7 @@ class JobApplications(JobApplicationList):
             filled=fill_form(job, given, caller),
             companions=read_companions(job, given, caller),
             group_code=given.get("group_code"),
+            language=given.get("language", ""),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -383,16 +386,19 @@ def _answer_unverified(request: Request, job_id: UUID, application_id: UUID | No
     client = client_address(request)
     throttles.check_client(request, "anonymous_apply")
     throttles.check(request, "code_request", f"{client} {given['email']}")
-    apply_unverified(
-        job=job,
-        name=given["name"],
-        email=given["email"],
-        requester=requester_of(request),
-        application_id=application_id,
-        filled=fill_form(job, given),
-        companions=read_companions(job, given),
-        group_code=given.get("group_code"),
-    )
+    language = given.get("language", "")
+    with in_language_of(language, get_language() or ""):  # of the email with the code
+        apply_unverified(
+            job=job,
+            name=given["name"],
+            email=given["email"],
+            requester=requester_of(request),
+            application_id=application_id,
+            filled=fill_form(job, given),
+            companions=read_companions(job, given),
+            group_code=given.get("group_code"),
+            language=language,
+        )
     return Response({"detail": str(TAKEN)}, status=202)
 
 
