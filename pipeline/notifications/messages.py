@@ -71,8 +71,8 @@ class Facts:
     place in line now, `prospect` says how long they will probably wait, `draw_at` is
     the time of a draw by lot that is still to come, `deadline` is the one that an email about a
     current offer names, `extensions` is how often it was extended, `answer` is what the company
-    wrote about a request to look again or with a decision, and `passes_left` is how many turns the
-    person can still pass.
+    wrote about a request to look again or with a decision, `passes_left` is how many turns the
+    person can still pass, and `if_missed` says what happens if an offer is not confirmed.
     """
 
     job_title: str
@@ -91,6 +91,7 @@ class Facts:
     draw_at: datetime | None = None
     answer: str = ""
     passes_left: int = 0
+    if_missed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +236,7 @@ def compose_reminder(facts: Facts, deadline: datetime) -> Message:
         "until": format_time(deadline, facts.zone),
     }
     first = Paragraph(
-        _("Your seat is not confirmed yet. Confirm by %(until)s, or it goes to the next person.")
-        % {"until": until},
+        _confirm_by(_("Your seat is not confirmed yet. Confirm by %(until)s."), until, facts),
         facts.confirm_link,
         _("Confirm my seat"),
     )
@@ -280,9 +280,8 @@ def compose_overtaken(event: EventForMail, facts: Facts) -> Message:
 def _compose_applied(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
-        return _compose_offer(
-            event, facts, *([_put_forward_paragraph(facts)] if by_company else [])
-        )
+        why = [_put_forward_paragraph(facts, is_offer=True)] if by_company else []
+        return _compose_offer(event, facts, *why)
     follow = Paragraph(str(_TRACK), facts.application_link, _("My application"))
     names = {"job": facts.job_title, "company": facts.company}
     if by_company:
@@ -318,27 +317,27 @@ def _place_paragraphs(facts: Facts) -> list[Paragraph]:
     return [Paragraph(f"{place} {facts.prospect}".strip())]
 
 
-def _put_forward_paragraph(facts: Facts) -> Paragraph:
+def _put_forward_paragraph(facts: Facts, *, is_offer: bool = False) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
-    return Paragraph(
+    told = [
+        _("%(company)s put you forward for this job with this address."),
+        _("Next in Line manages the waitlist and emails you when it is your turn."),
         _(
-            "%(company)s put you forward for this job with this address. Next in Line manages the"
-            " waitlist and emails you when it is your turn. If you do not want this, sign in with"
-            " this address and withdraw. You need no password. You can erase everything we store"
-            " about you under “My data”:"
-        )
-        % {"company": facts.company},
-        facts.data_link,
-        _("My data"),
-    )
+            "If you do not want this, sign in with this address and withdraw. You need no password."
+            " You can erase everything we store about you under “My data”:"
+        ),
+    ]
+    if is_offer:
+        del told[1]
+    text = " ".join(told) % {"company": facts.company}
+    return Paragraph(text, facts.data_link, _("My data"))
 
 
 def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
     deadline = facts.deadline or datetime.fromisoformat(event.data["deadline"])
     until = time_here_and_utc(deadline, facts.zone)
     first = Paragraph(
-        _("It is your turn. Confirm by %(until)s, or the seat goes to the next person.")
-        % {"until": until},
+        _confirm_by(_("It is your turn. Confirm by %(until)s."), until, facts),
         facts.confirm_link,
         _("Confirm my seat"),
     )
@@ -350,6 +349,11 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     choices = _choices_paragraph(facts)
     message = _build(facts, subject, first, seat, *_zone_paragraphs(facts), choices, *more)
     return replace(message, calendar=CalendarNote(sequence=facts.extensions))
+
+
+def _confirm_by(sentence: str, until: str, facts: Facts) -> str:
+    """Say until when to confirm, and what a miss costs."""
+    return f"{sentence % {'until': until}} {facts.if_missed}".strip()
 
 
 def _zone_paragraphs(facts: Facts) -> list[Paragraph]:

@@ -72,6 +72,10 @@ FACTS = Facts(
     name="Ana Li",
     zone=ZoneInfo("Europe/Berlin"),
     place=4,
+    if_missed=(
+        "If you do nothing, the next person gets the seat. You go behind everyone in line and the"
+        " next person to join."
+    ),
 )
 # The newest jobs of a company in which an application for samples is looked for.
 MOST_JOBS = 5

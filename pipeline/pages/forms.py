@@ -131,7 +131,13 @@ class TimeZoneField(forms.ChoiceField):
 
 
 class PlainForm(forms.Form):
-    """Form with plain English error messages. `own`: fields of this form beside its class's."""
+    """Form with plain English error messages. `own`: fields of this form beside its class's.
+
+    A browser calls an empty field with the attribute `required` invalid before anybody has typed,
+    so fields have `aria-required` instead. A group of radio buttons has neither.
+    """
+
+    use_required_attribute = False
 
     def __init__(
         self, *given: Any, own: Mapping[str, forms.Field] | None = None, **named: Any
@@ -140,6 +146,9 @@ class PlainForm(forms.Form):
         self.fields.update(own or {})
         for field in self.fields.values():
             field.error_messages |= MESSAGES
+            widget = field.widget
+            if field.required and not (widget.is_hidden or isinstance(widget, forms.RadioSelect)):
+                widget.attrs["aria-required"] = "true"
             for kind, messages in FIELD_MESSAGES:
                 if isinstance(field, kind):
                     field.error_messages |= messages

@@ -49,7 +49,8 @@ coalesce((SELECT string_agg(id::text || (finished_at IS NULL)::text, ' ' ORDER B
 _OPEN = "FILTER (WHERE item.state IN ('WAITING', 'DECIDING'))"
 _REFUSED = "FILTER (WHERE item.state = 'REFUSED')"
 _DECISIONS = f"""
-SELECT decision.id, decision.outcome, decision.reason, coalesce(decision.close_job, false),
+SELECT decision.id, decision.outcome, decision.reason, decision.text,
+       coalesce(decision.close_job, false),
        decision.due_at,
        decision.finished_at,
        coalesce(nullif(decider.name, ''), decider.email, ''),
@@ -65,8 +66,8 @@ FROM (SELECT * FROM pipeline_pendingdecision
 JOIN pipeline_decisionitem item ON item.decision_id = decision.id
 JOIN pipeline_application person ON person.id = item.application_id
 LEFT JOIN jobs_user decider ON decider.id = decision.decided_by
-GROUP BY decision.id, decision.outcome, decision.reason, decision.close_job,
-         decision.due_at, decision.finished_at, decider.name, decider.email
+GROUP BY decision.id, decision.outcome, decision.reason, decision.text,
+         decision.close_job, decision.due_at, decision.finished_at, decider.name, decider.email
 ORDER BY decision.due_at, decision.id
 """  # noqa: S608  constants of this module
 
@@ -78,6 +79,7 @@ class ShownPendingDecision:
     id: UUID
     outcome: str
     reason: str
+    text: str  # that the people will read; empty once it has reached them
     closes_job: bool  # if it fills the last position
     due_at: datetime
     finished_at: datetime | None

@@ -371,9 +371,10 @@ _turns = Turns(_apply_all, kind="apply")
 
 SUBJECT = gettext_lazy("Your code for “{title}”")
 APPLIED = gettext_lazy(
-    "Thank you for applying for “{title}”. Enter the code within 24 hours: where you applied, or"
-    " after signing in with this address. You then keep your place in line, and we can offer you a"
-    " seat. If you do not, the application ends."
+    "Thank you for applying for “{title}”. Your application waits 24 hours for a code, this or a"
+    " newer one, and then ends. You get a new one where you applied, or by signing in with this"
+    " address. Once you enter one, your place counts from when you applied, and we can offer you a"
+    " seat."
 )
 NOT_YOU = gettext_lazy(
     "If it was not you, ignore this email. The application holds no seat, ends within 24 hours and"

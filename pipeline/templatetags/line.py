@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from jobs.models import Job
+from pipeline.domain.amounts import Amount
 from pipeline.wording import language
 from pipeline.wording.english import (
     format_time,
@@ -34,7 +35,7 @@ from pipeline.wording.status import describe_seats
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
-_MINUTE_SECONDS = 60
+_MINUTE_SECONDS, _DAY_SECONDS = 60, 86_400
 _NOW = NaturalTimeFormatter.time_strings["now"]
 
 register = template.Library()
@@ -162,6 +163,21 @@ def format_review_time(age: Any) -> str:
     if age.age_seconds < _MINUTE_SECONDS:
         return "0" if age.works else pgettext("state", "New")
     return (largest_unit_duration if age.works else short_duration)(age.age_seconds)
+
+
+@register.filter(name="review_day")
+def format_review_day(age: Any) -> str:
+    """Return which of the company's working days it is: "working day 1 of 3".
+
+    It is empty without a target, if hours or all days count, and for reviews that are late.
+    """
+    if not age:
+        return ""
+    days, rest = divmod(age.target_seconds, _DAY_SECONDS)
+    if not age.works or rest or age.age_seconds >= age.target_seconds:
+        return ""
+    names = {"day": Amount(age.age_seconds // _DAY_SECONDS + 1), "days": Amount(days)}
+    return _("working day %(day)s of %(days)s") % names
 
 
 @register.filter(name="review_target")

@@ -264,12 +264,11 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
 
 
 def explain_lapse(policy: Policy, misses: int) -> str:
-    """Say in short what happens if an offer is not confirmed, after some misses before."""
+    """Say what happens to the place if an offer is not confirmed, after some misses before."""
+    lost = _("If you do nothing, the next person gets the seat.")
     if policy.keeps_place(misses + 1):
-        return _(
-            "If you do nothing, the next person gets the seat. You go behind everyone in line."
-        )
-    return _("If you do nothing, the next person gets the seat. Your application ends.")
+        return f"{lost} {_explain_place_behind(policy, misses + 1)}"
+    return f"{lost} {_('Your application ends.')}"
 
 
 def _explain_place_behind(policy: Policy, misses: int) -> str:

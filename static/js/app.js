@@ -7,7 +7,29 @@ import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);
 
-document.querySelector("[data-focus]")?.focus();
+// After a form: to its errors or to what was done, unless the address leads elsewhere.
+const led = document.querySelector("[data-focus]") ?? (location.hash ? null : document.querySelector(".messages"));
+led?.focus();
+
+// Without #main in the address, which the answer to the next form would inherit, and go to.
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+});
+
+// What was typed stays when the page is shown in another language.
+document.querySelector("a.language")?.addEventListener("click", async (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const { href } = event.currentTarget;
+  try {
+    (await import("./typed.js")).keep();
+  } finally {
+    location.assign(href);
+  }
+});
+if ("typed" in sessionStorage) import("./typed.js").then(({ giveBack }) => giveBack());
+
 if (document.querySelector("[data-uploads]")) import("./uploads.js");
 
 const menus = () => document.querySelectorAll("details.menu[open]");
@@ -15,6 +37,11 @@ const menus = () => document.querySelectorAll("details.menu[open]");
 document.addEventListener("click", (event) => {
   for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
 });
+
+// A menu that opens below the edge of the window comes into it.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.matches("details.menu[open]")) target.querySelector(".menu-items")?.scrollIntoView({ block: "nearest" });
+}, true);
 
 // Arrows move in an open menu, as Tab does. Escape closes it.
 document.addEventListener("keydown", (event) => {

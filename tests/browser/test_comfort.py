@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from pipeline.templatetags.line import tag_countdown, tag_when
 from pipeline.wording.english import short_duration
-from tests.browser.helpers import axe, no_sideways_scroll, sign_in_staff
+from tests.browser.helpers import axe, no_sideways_scroll, sign_in_applicant, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
 from tests.support.accounts import member_of
@@ -189,3 +189,59 @@ def test_a_menu_closes_on_escape_and_on_a_click_elsewhere(page: Page) -> None:
     expect(menu).to_have_attribute("open", "")
     page.locator("h1").click()
     expect(menu).not_to_have_attribute("open", "")
+
+
+def test_after_a_form_the_focus_is_on_its_errors_or_on_what_was_done(
+    page: Page, site: Site
+) -> None:
+    job = factories.job()
+    page.goto(f"/jobs/{job}/")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the skip link
+    expect(page.locator("main")).to_be_focused()
+    assert "#" not in page.url  # the answer to a form would go there
+
+    page.get_by_label("Your name").fill("Ana Li")
+    page.get_by_label("Email address").fill("ana")
+    page.get_by_role("button", name="Apply").click()
+
+    errors = page.locator("#errors")
+    expect(errors).to_be_focused()
+    expect(errors.get_by_role("link")).to_contain_text("Email address: Enter an email address")
+    person = factories.applicant()
+    sign_in_applicant(page.context, site.url, person)
+    page.goto("/")
+    page.locator("summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.locator(".messages")).to_be_focused()
+
+
+def test_what_was_typed_stays_when_another_language_is_chosen(page: Page) -> None:
+    job = factories.job()
+    page.goto(f"/jobs/{job}/")
+    page.get_by_label("Your name").fill("Ana Li")
+    page.get_by_label("Email address").fill("ana@example.org")
+
+    page.locator("footer a.language").click()
+    page.get_by_role("button", name="Deutsch").click()
+
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator("input[name=name]")).to_have_value("Ana Li")
+    expect(page.locator("input[name=email]")).to_have_value("ana@example.org")
+    page.reload()
+    expect(page.locator("input[name=name]")).to_have_value("")  # once
+
+
+def test_a_menu_that_opens_below_the_window_comes_into_it(
+    browser_page: OpenPage, site: Site
+) -> None:
+    page = browser_page("narrow")
+    factories.application(job := factories.job())
+    waiting = factories.application(job)
+    sign_in_applicant(page.context, site.url, waiting.applicant)
+    page.goto(f"/me/applications/{waiting.id}/")
+
+    page.get_by_text("Later or leave").click()
+
+    expect(page.get_by_role("link", name="Withdraw…")).to_be_in_viewport(ratio=1)
+    no_sideways_scroll(page)

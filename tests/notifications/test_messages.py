@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from jobs.policies import Policy
 from pipeline.domain.states import MOST_EXTENSIONS, EventType, Outcome
 from pipeline.notifications.messages import (
     MAILS,
@@ -20,6 +21,7 @@ from pipeline.notifications.messages import (
 )
 from pipeline.notifications.rendering import render_html
 from pipeline.texts.fields import greeted_name
+from pipeline.wording.explanations import explain_lapse
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -60,7 +62,8 @@ def subject_of(row: Row, facts: Facts = FACTS) -> str:
 
 
 def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
-    message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)
+    facts = replace(FACTS, if_missed=explain_lapse(Policy(max_decays=1), 1))
+    message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), facts)
 
     assert message is not None
     assert message.subject == (
@@ -68,8 +71,8 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
     )
     _hello, first, *_rest = message.text.split("\n\n")
     assert first == (
-        "It is your turn. Confirm by 08:00 UTC on 22 November 2026, or the seat goes to the next"
-        " person.\nhttps://line.example/confirm/x/"
+        "It is your turn. Confirm by 08:00 UTC on 22 November 2026. If you do nothing, the next"
+        " person gets the seat. Your application ends.\nhttps://line.example/confirm/x/"
     )
 
 
@@ -100,7 +103,7 @@ def test_the_deadline_stands_in_the_readers_zone_and_in_utc() -> None:
 
     assert message is not None
     assert message.subject.endswith("by 09:00 on 22 November 2026 (Berlin)")
-    assert "Confirm by 09:00 on 22 November 2026 (Berlin), 08:00 UTC, or the seat" in message.text
+    assert "Confirm by 09:00 on 22 November 2026 (Berlin), 08:00 UTC." in message.text
 
 
 def test_an_extended_deadline_goes_before_the_one_of_the_event() -> None:

@@ -24,7 +24,7 @@ from pipeline.attachments.reads import attachments_cache_tag, read_attachments
 from pipeline.correspondence.threads import Side, count_unread
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.domain.states import Actor, ActorKind, Outcome, Status
+from pipeline.domain.states import Actor, ActorKind, EventType, Outcome, Status
 from pipeline.line.removed_logs import removal_time
 from pipeline.mail.links import LinkedOffer, read_offer_token
 from pipeline.models import Application, ApplicationRow
@@ -169,6 +169,8 @@ def _read_history(application: Application | ApplicationRow) -> dict[str, Any]:
     return {
         "moved": moved,
         "why_moved": explain_moved_position(moved) if moved else "",
+        # Their own miss is what the rest of the page is about.
+        "missed": bool(moved and moved.own and moved.event is EventType.DECAYED),
         "lines": [
             timeline_entry(event, cause=kinds.get(event.cause_seq or 0)) for event in events.rows
         ],

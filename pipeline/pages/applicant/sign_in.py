@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.timezone import get_current_timezone_name
-from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -103,13 +103,8 @@ def _finish(request: HttpRequest, person: Applicant, after: str) -> HttpResponse
     zone, language = get_current_timezone_name(), get_language() or ""
     remember_browser(person.id, zone=zone, language=language)
     choose_for(request, person.chosen_language)
-    if verified := verify_applications(person.id):
-        counts = ngettext(
-            "Your email address is verified. Your application counts from now on.",
-            "Your email address is verified. Your applications count from now on.",
-            verified,
-        )
-        messages.success(request, counts)
+    if verify_applications(person.id):
+        messages.success(request, _("Your email address is verified. We can offer you a seat now."))
     if after.startswith(JOB):
         created = find_live(person.id, UUID(after.removeprefix(JOB)))
         response = redirect("my_application", created) if created else redirect("dashboard")

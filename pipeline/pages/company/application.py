@@ -84,7 +84,7 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     if not possible_outcomes(seen) or find_pending_decision(application_id):
         return redirect("application", application_id=application_id)
     if request.method != "POST":
-        return _show(request, member, seen)
+        return _show(request, member, seen, decisions.take_typed(request, application_id))
     if decisions.FILL in request.POST:
         return _show(request, member, seen, decisions.begin_form(member, request.POST))
     form, job = DecisionForm(request.POST), read_job(seen.application.job_id)
@@ -187,7 +187,7 @@ def _read_decision(
     reason = request.GET.get(decisions.REASON, "")
     asked = form or decisions.begin_form(member, QueryDict(), reason)
     return decisions.read_decision(member, seen, job, asked) | {
-        "comes_to_decide": request.path.endswith("/decide/")
+        "comes_to_decide": request.path.endswith("/decide/") and decisions.FILL not in request.POST
     }
 
 

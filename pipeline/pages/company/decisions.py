@@ -287,12 +287,39 @@ def begin_form(member: Member, data: QueryDict, reason: str = "") -> DecisionFor
 
     `data`: what was typed, if the sentence was asked for.
     """
-    typed = {name: data.get(name, "") for name in ("reason", "note", "text") if name in data}
+    typed = {name: data.get(name, "") for name in TYPED if name in data}
     reason = typed.get("reason", reason)
     sentence = read_sentences(member.company).get(reason, "")
-    return DecisionForm(
+    form = DecisionForm(
         initial=typed | {"reason": reason, "text": sentence or typed.get("text", "")}
     )
+    if FILL in data:
+        form.fields["text"].widget.attrs["autofocus"] = True
+    return form
+
+
+# What was typed for a decision that is undone: the session keeps it until the next page shows it.
+TYPED, UNDONE = ("reason", "note", "text"), "undone_decision"
+
+
+def _keep_typed(request: HttpRequest, decision: PendingDecision | None) -> UUID | None:
+    """Keep what was typed for a decision on one person, and return the application."""
+    if decision is None or not (decision.text or decision.note):
+        return None
+    about = list(decision.items.values_list("application_id", flat=True)[:2])
+    if len(about) > 1:
+        return None
+    typed = {name: getattr(decision, name) for name in TYPED}
+    request.session[UNDONE] = typed | {"application": str(about[0])}
+    return about[0]
+
+
+def take_typed(request: HttpRequest, application_id: UUID) -> DecisionForm | None:
+    """Return the form of a decision on an application that was just undone, as it was typed."""
+    kept = request.session.pop(UNDONE, None)
+    if kept is None or kept.pop("application") != str(application_id):
+        return None
+    return DecisionForm(initial=kept)
 
 
 def possible_outcomes(seen: SeenApplication) -> list[Outcome]:
@@ -411,6 +438,7 @@ def make(
 def undo(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
     """Undo a decision of the member or of a colleague."""
     member, job = own_job(request, job_id, Action.DECIDE)
+    decision = read_pending_decision(decision_id)
     undone = attempt(
         request,
         lambda: (decisions.undo(decision_id=decision_id, job_id=job.id, actor=member.actor),),
@@ -418,6 +446,8 @@ def undo(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
     if undone:
         decided = sum(item.state in DECIDED for item in pending_decision_items(decision_id))
         messages.success(request, decision_words.describe_undone(undone[0], decided))
+        if application_id := undone[0] and _keep_typed(request, decision):
+            return redirect("decide", application_id=application_id)
     back = request.POST.get("next", "")
     if back == LIST:
         return redirect("decisions", job_id=job.id)

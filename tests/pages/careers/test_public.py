@@ -69,6 +69,21 @@ def test_only_open_jobs_of_the_company_are_there(
     assert "/c/colours/0b7748.css" in answer.content.decode()
 
 
+def test_the_page_shows_who_they_are_the_seats_of_each_job_and_one_clear_action(
+    visitor: Client, company: Company, page: str
+) -> None:
+    opening(company, "Baker")
+
+    shown = visitor.get(page).content.decode()
+
+    assert re.findall(r'class="btn primary[^"]*" href="([^"]*)"', shown) == ["#jobs"]
+    assert 'id="jobs"' in shown
+    assert shown.count('<i class="free">') == 1
+    assert '<details class="careers-search ask">' in shown  # in the way of nobody
+    searched = visitor.get(f"{page}?q=Bak").content.decode()
+    assert '<details class="careers-search ask" open>' in searched
+
+
 def test_visitors_find_jobs_by_words_place_kind_and_department(
     visitor: Client, company: Company, page: str
 ) -> None:

@@ -182,6 +182,29 @@ def test_the_page_of_a_decision_says_for_whom_it_was_refused(
 
 
 @pytest.mark.usefixtures("_wait")
+def test_what_was_typed_is_shown_until_it_is_sent_and_kept_after_undoing(
+    recruiter: Client, owner: Client, job: UUID
+) -> None:
+    ana, bo = named(job, "Ana Li"), named(job, "Bo Berg")
+    path, text = f"/company/applications/{ana.id}/decide/", "You build boats well. Try in May."
+    follow(recruiter, path, {"outcome": "REJECTED", "reason": "NOT_A_MATCH", "text": text})
+    undo = f"/company/jobs/{job}/decisions/{PendingDecision.objects.get().id}/undo/"
+    assert f'<blockquote class="any small">{text}' in page_of(owner, f"/company/jobs/{job}/")
+
+    undone = recruiter.post(undo)
+
+    assert undone.headers["Location"] == path
+    assert text not in page_of(recruiter, path.replace(str(ana.id), str(bo.id)))
+    follow(recruiter, path, {"outcome": "REJECTED", "reason": "NOT_A_MATCH", "text": text})
+    again = PendingDecision.objects.get(finished_at=None)
+    kept = follow(recruiter, f"/company/jobs/{job}/decisions/{again.id}/undo/", {})
+    assert f"{text}</textarea>" in kept
+    assert '<option value="NOT_A_MATCH" selected>' in kept
+    assert text not in page_of(recruiter, path)  # nobody stores it for longer
+    assert not PendingDecision.objects.exclude(text="").exists()
+
+
+@pytest.mark.usefixtures("_wait")
 def test_a_form_sent_again_says_that_its_decision_was_undone(recruiter: Client, job: UUID) -> None:
     path = f"/company/applications/{named(job, 'Ana Li').id}/decide/"
     sent = form_of(page_of(recruiter, path)) | {"outcome": "REJECTED"}

@@ -191,9 +191,9 @@ def test_where_only_working_time_counts_the_age_says_so(
     board = page_of(recruiter, f"/company/jobs/{job}/")
     person = page_of(recruiter, f"/company/applications/{ana.id}/")
 
-    assert "of 3 working days" in board
+    assert "working day 1 of 3" in board
     assert "New</span>" not in board
-    assert "in review for 0 of 3 working days" in person
+    assert "in review: working day 1 of 3" in person
 
 
 def test_lists_of_jobs_and_people_are_filtered_by_overdue_reviews(
