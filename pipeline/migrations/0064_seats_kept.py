@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0060_provisioning'),
+        ('pipeline', '0061_language_of_application'),
     ]
 
     operations = [
