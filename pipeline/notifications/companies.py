@@ -391,7 +391,9 @@ def _contest_alerts(since: datetime, now: datetime) -> list[tuple[str, UUID, str
 
 def _skipped_plan_alerts(since: datetime) -> list[tuple[str, UUID, str, UUID]]:
     """Find the jobs in which planned changes were skipped because seats are reserved."""
-    events = Event.objects.filter(event=EventType.SEATS_KEPT, at__gt=since)
+    # By the small index of events that are about no application.
+    about_jobs = Event.objects.filter(application_id__isnull=True)
+    events = about_jobs.filter(event=EventType.SEATS_KEPT, at__gt=since)
     jobs = Job.objects.filter(id__in=events.values("job_id"), is_test=False).order_by("id")
     rows = jobs.values_list("company_id", "id")
     return [("SEATS_KEPT", company_id, str(job_id), job_id) for company_id, job_id in rows]
