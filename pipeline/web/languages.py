@@ -25,7 +25,7 @@ from pipeline.web.asgi_types import Message, find_header
 
 PARAMETER = "lang"
 LONGEST = 500  # characters that are read of a header
-CHOSEN = "chosen_language"  # of a request after which the browser keeps a choice
+CHOSEN = "chosen_language"  # of a request after which the browser keeps a choice, or none if empty
 # The same for everyone, so that a process can remember it: the API's document and its page.
 IN_ENGLISH = ("/api/v1/docs/", "/api/v1/openapi.json")
 _SAID_IN = ("text/html", "application/problem+json")  # the API's other answers hold codes
@@ -49,8 +49,8 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
             with translation.override(language):
                 response = get_response(request)
         name_language(response, language)
-        if chosen := request.__dict__.get(CHOSEN):
-            remember(response, chosen)
+        if CHOSEN in request.__dict__:
+            remember(response, request.__dict__[CHOSEN])
         return response
 
     return language_middleware
@@ -118,8 +118,16 @@ def choose_for(request: HttpRequest, language: str) -> None:
         setattr(request, CHOSEN, language)
 
 
+def choose_by_browser(request: HttpRequest) -> None:
+    """Have the browser forget a choice, so that its own languages count."""
+    setattr(request, CHOSEN, "")
+
+
 def remember(response: HttpResponseBase, language: str) -> None:
-    """Keep a choice in the browser."""
+    """Keep a choice in the browser, or none."""
+    if not language:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")
+        return
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,

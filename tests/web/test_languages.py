@@ -94,6 +94,29 @@ def test_a_choice_is_kept_with_the_applicant_and_with_the_member() -> None:
     assert User.objects.get(id=owner.id).chosen_language == "qps"
 
 
+@pytest.mark.parametrize("whose", ["applicant", "member"])
+def test_a_persons_own_page_shows_their_choice_and_takes_it_back(whose: str) -> None:
+    person, owner = factories.applicant(), member_of(factories.company())
+    is_member = whose == "member"
+    browser = browser_of(owner) if is_member else applicant_browser(person)
+    path = "/account/" if is_member else "/me/data/"
+    german = '<option value="de" lang="de"{}>Deutsch</option>'
+    assert german.format("") in browser.get(path).content.decode()
+
+    chosen = browser.post("/language/", {"language": "de", "next": path})
+    shown = browser.get(path, headers={"accept-language": "qps"})
+    back = browser.post("/language/", {"language": "browser", "next": path})
+
+    assert (chosen["Location"], back["Location"]) == (path, path)
+    assert language_of(shown) == "de"
+    assert '<option value="de" selected>Deutsch</option>' in shown.content.decode()
+    assert language_of(browser.get(path, headers={"accept-language": "qps"})) == "qps"
+    select = browser.get(path).content.decode().partition('id="own-language"')[2]
+    assert "selected" not in select.partition("</select>")[0]
+    kept = User.objects.get(id=owner.id) if is_member else Applicant.objects.get(id=person.id)
+    assert kept.chosen_language == ""
+
+
 def test_the_language_of_a_members_browser_is_for_emails_alone() -> None:
     user = member_of(factories.company(), password=PASSWORD)
     sign_in(user.email, client=Client(headers={"accept-language": "qps"}))
