@@ -88,12 +88,12 @@ def choose_among(kept: str, accepted: str) -> str:
             return get_supported_language_variant(each)
         except LookupError:
             continue
-    return str(settings.LANGUAGE_CODE)
+    return str(settings.DEFAULT_LANGUAGE)
 
 
 @receiver(setting_changed)
 def _forget_choices(*, setting: str, **_: Any) -> None:
-    if setting in ("LANGUAGES", "LANGUAGE_CODE"):  # in tests
+    if setting in ("LANGUAGES", "DEFAULT_LANGUAGE"):  # in tests
         choose_among.cache_clear()
 
 
@@ -142,8 +142,8 @@ def in_language_of(*codes: str) -> translation.override:
     """Return the context in which text for a person is made: in the first language that is offered.
 
     Name the person's language first, then that of the job or the company. Without one, it is the
-    language of the site.
+    language of the site (`DEFAULT_LANGUAGE`).
     """
     known = offered()
-    chosen = next((code for code in codes if code in known), settings.LANGUAGE_CODE)
+    chosen = next((code for code in codes if code in known), settings.DEFAULT_LANGUAGE)
     return translation.override(chosen)

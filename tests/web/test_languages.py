@@ -202,3 +202,26 @@ def test_each_language_is_offered_in_its_own_name() -> None:
 
     for name in ("English", "Deutsch"):
         assert f">{name}</button>" in page
+
+
+def test_the_site_has_a_default_language(settings: Any) -> None:
+    settings.DEFAULT_LANGUAGE = "de"
+
+    answers = [
+        Client().get("/", headers={"accept-language": accepted}) for accepted in ("", "fr", "en")
+    ]
+
+    assert [language_of(answer) for answer in answers] == ["de", "de", "en"]
+    with in_language_of("", "fr"):
+        assert translation.get_language() == "de"
+
+
+def test_a_member_whose_browser_is_not_in_the_default_language_gets_emails_in_its_own(
+    settings: Any,
+) -> None:
+    settings.DEFAULT_LANGUAGE = "de"
+    user = member_of(factories.company(), password=PASSWORD)
+
+    sign_in(user.email, client=Client(headers={"accept-language": "en"}))
+
+    assert User.objects.get(id=user.id).languages == ("", "en")
