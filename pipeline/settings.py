@@ -186,6 +186,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = languages.SOURCE
 LANGUAGES = [(code, languages.NAMES[code]) for code in languages.OFFERED]
+DEFAULT_LANGUAGE = env.DEFAULT_LANGUAGE
 LOCALE_PATHS = [_ASSETS / "locale"]
 catalogues.compile_stale(LOCALE_PATHS[0])
 

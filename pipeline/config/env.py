@@ -18,6 +18,8 @@ from urllib.parse import unquote, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from pipeline.config import languages
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
 # Where `manage.py up` notes its address, so that other commands in this folder know its port.
@@ -86,7 +88,7 @@ NAMES = (
     " ATTACHMENT_STORAGE ATTACHMENT_BYTES ATTACHMENTS_PER_APPLICATION ATTACHMENT_BYTES_PER_COMPANY"
     " ATTACHMENT_REMOVALS_FILE CLAMAV_ADDRESS AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY"
     " AWS_SESSION_TOKEN SIGN_UP SIGN_UP_CONTACT SIGN_UP_REFUSED_DOMAINS"
-    " SITE_JOB_LIST CAREERS_NAME_SERVERS"
+    " SITE_JOB_LIST CAREERS_NAME_SERVERS DEFAULT_LANGUAGE"
     " REPLY_ADDRESS INCOMING_AUTHSERV_ID INCOMING_EMAIL_BYTES MESSAGES_PER_DAY"
     " BULK_MESSAGE_PEOPLE BULK_MESSAGES_PER_MINUTE"
 ).split()
@@ -187,6 +189,8 @@ if SIGN_UP == "ask" and "@" not in SIGN_UP_CONTACT:
 SIGN_UP_REFUSED_DOMAINS: list[str] = _env.list("SIGN_UP_REFUSED_DOMAINS", default=[])
 # Whether the site lists the open jobs of all companies; each company also decides for itself.
 SITE_JOB_LIST: bool = _env.bool("SITE_JOB_LIST", default=True)
+# The language of those whose own is unknown or not offered.
+DEFAULT_LANGUAGE = _env.one_of("DEFAULT_LANGUAGE", languages.OFFERED, languages.SOURCE)
 # Name servers for the records that prove companies' own domains; empty: the system's.
 CAREERS_NAME_SERVERS: list[str] = _env.list("CAREERS_NAME_SERVERS", default=[])
 # Files with the operator's own terms and accessibility statement, as plain text in UTF-8.

@@ -11,18 +11,24 @@ from applicants.people import remember_language
 from jobs.accounts import set_language
 from pipeline.pages.access import current_applicant
 from pipeline.pages.page_urls import safe_target
-from pipeline.web.languages import PARAMETER, choose_for, offered
+from pipeline.web.languages import PARAMETER, choose_by_browser, choose_for, offered
+
+BY_BROWSER = "browser"  # chosen instead of a language
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def choose(request: HttpRequest) -> HttpResponse:
-    """Show the languages, and keep the one that is chosen."""
+    """Show the languages, and keep the one that is chosen, or none."""
     target = safe_target(request, request.GET.get("next", request.POST.get("next", "")))
     language = request.POST.get("language", "")
-    if request.method != "POST" or language not in offered():
+    if request.method != "POST" or language not in (*offered(), BY_BROWSER):
         return render(request, "site/language.html", {"next": target})
-    choose_for(request, language)
+    if language == BY_BROWSER:
+        language = ""
+        choose_by_browser(request)
+    else:
+        choose_for(request, language)
     if person := current_applicant(request):
         remember_language(person.id, language)
     if request.user.is_authenticated:

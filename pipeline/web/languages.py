@@ -25,7 +25,7 @@ from pipeline.web.asgi_types import Message, find_header
 
 PARAMETER = "lang"
 LONGEST = 500  # characters that are read of a header
-CHOSEN = "chosen_language"  # of a request after which the browser keeps a choice
+CHOSEN = "chosen_language"  # of a request after which the browser keeps a choice, or none if empty
 # The same for everyone, so that a process can remember it: the API's document and its page.
 IN_ENGLISH = ("/api/v1/docs/", "/api/v1/openapi.json")
 _SAID_IN = ("text/html", "application/problem+json")  # the API's other answers hold codes
@@ -49,8 +49,8 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
             with translation.override(language):
                 response = get_response(request)
         name_language(response, language)
-        if chosen := request.__dict__.get(CHOSEN):
-            remember(response, chosen)
+        if CHOSEN in request.__dict__:
+            remember(response, request.__dict__[CHOSEN])
         return response
 
     return language_middleware
@@ -88,12 +88,12 @@ def choose_among(kept: str, accepted: str) -> str:
             return get_supported_language_variant(each)
         except LookupError:
             continue
-    return str(settings.LANGUAGE_CODE)
+    return str(settings.DEFAULT_LANGUAGE)
 
 
 @receiver(setting_changed)
 def _forget_choices(*, setting: str, **_: Any) -> None:
-    if setting in ("LANGUAGES", "LANGUAGE_CODE"):  # in tests
+    if setting in ("LANGUAGES", "DEFAULT_LANGUAGE"):  # in tests
         choose_among.cache_clear()
 
 
@@ -118,8 +118,16 @@ def choose_for(request: HttpRequest, language: str) -> None:
         setattr(request, CHOSEN, language)
 
 
+def choose_by_browser(request: HttpRequest) -> None:
+    """Have the browser forget a choice, so that its own languages count."""
+    setattr(request, CHOSEN, "")
+
+
 def remember(response: HttpResponseBase, language: str) -> None:
-    """Keep a choice in the browser."""
+    """Keep a choice in the browser, or none."""
+    if not language:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")
+        return
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,
@@ -134,8 +142,8 @@ def in_language_of(*codes: str) -> translation.override:
     """Return the context in which text for a person is made: in the first language that is offered.
 
     Name the person's language first, then that of the job or the company. Without one, it is the
-    language of the site.
+    language of the site (`DEFAULT_LANGUAGE`).
     """
     known = offered()
-    chosen = next((code for code in codes if code in known), settings.LANGUAGE_CODE)
+    chosen = next((code for code in codes if code in known), settings.DEFAULT_LANGUAGE)
     return translation.override(chosen)

@@ -139,6 +139,7 @@ NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
         ("TRUSTED_PROXIES", {"TRUSTED_PROXIES": "10.0.0"}),
         ("LOG_LEVEL", {"LOG_LEVEL": "loud"}),
         ("LOG_FORMAT", {"LOG_FORMAT": "xml"}),
+        ("DEFAULT_LANGUAGE must be one of en, de", {"DEFAULT_LANGUAGE": "xx"}),
         ("DATABASE_URL", {"DATABASE_URL": "mysql://user:secret@host/line"}),
         ("DATABASE_URL", {"DATABASE_URL": "postgres://user:secret@host:port/line"}),
         ("DATABASE_DIRECT_URL", {"DATABASE_DIRECT_URL": "mysql://user:secret@host/line"}),

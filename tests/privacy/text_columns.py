@@ -148,7 +148,7 @@ PERSONAL: dict[str, Personal] = {
     "jobs_user.name": Personal("staff", _ACCOUNT, "kept with the account"),
     "jobs_user.language": Personal("staff", "no: only emails show it", "kept with the account"),
     "jobs_user.chosen_language": Personal(
-        "staff", "on the page of languages", "kept with the account"
+        "staff", "on the account’s page", "kept with the account"
     ),
     "jobs_companyrequest.company_name": Personal("staff", "no: the operator's queue", "90 days"),
     "jobs_companyrequest.email": Personal("staff", "no: the operator's queue", "90 days"),

@@ -94,6 +94,29 @@ def test_a_choice_is_kept_with_the_applicant_and_with_the_member() -> None:
     assert User.objects.get(id=owner.id).chosen_language == "qps"
 
 
+@pytest.mark.parametrize("whose", ["applicant", "member"])
+def test_a_persons_own_page_shows_their_choice_and_takes_it_back(whose: str) -> None:
+    person, owner = factories.applicant(), member_of(factories.company())
+    is_member = whose == "member"
+    browser = browser_of(owner) if is_member else applicant_browser(person)
+    path = "/account/" if is_member else "/me/data/"
+    german = '<option value="de" lang="de"{}>Deutsch</option>'
+    assert german.format("") in browser.get(path).content.decode()
+
+    chosen = browser.post("/language/", {"language": "de", "next": path})
+    shown = browser.get(path, headers={"accept-language": "qps"})
+    back = browser.post("/language/", {"language": "browser", "next": path})
+
+    assert (chosen["Location"], back["Location"]) == (path, path)
+    assert language_of(shown) == "de"
+    assert '<option value="de" selected>Deutsch</option>' in shown.content.decode()
+    assert language_of(browser.get(path, headers={"accept-language": "qps"})) == "qps"
+    select = browser.get(path).content.decode().partition('id="own-language"')[2]
+    assert "selected" not in select.partition("</select>")[0]
+    kept = User.objects.get(id=owner.id) if is_member else Applicant.objects.get(id=person.id)
+    assert kept.chosen_language == ""
+
+
 def test_the_language_of_a_members_browser_is_for_emails_alone() -> None:
     user = member_of(factories.company(), password=PASSWORD)
     sign_in(user.email, client=Client(headers={"accept-language": "qps"}))
@@ -179,3 +202,26 @@ def test_each_language_is_offered_in_its_own_name() -> None:
 
     for name in ("English", "Deutsch"):
         assert f">{name}</button>" in page
+
+
+def test_the_site_has_a_default_language(settings: Any) -> None:
+    settings.DEFAULT_LANGUAGE = "de"
+
+    answers = [
+        Client().get("/", headers={"accept-language": accepted}) for accepted in ("", "fr", "en")
+    ]
+
+    assert [language_of(answer) for answer in answers] == ["de", "de", "en"]
+    with in_language_of("", "fr"):
+        assert translation.get_language() == "de"
+
+
+def test_a_member_whose_browser_is_not_in_the_default_language_gets_emails_in_its_own(
+    settings: Any,
+) -> None:
+    settings.DEFAULT_LANGUAGE = "de"
+    user = member_of(factories.company(), password=PASSWORD)
+
+    sign_in(user.email, client=Client(headers={"accept-language": "en"}))
+
+    assert User.objects.get(id=user.id).languages == ("", "en")

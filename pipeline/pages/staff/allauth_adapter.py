@@ -77,7 +77,7 @@ class StaffAdapter(DefaultAccountAdapter):
             choose_for(request, user.chosen_language)
         elif isinstance(user, User):
             used = get_language() or settings.LANGUAGE_CODE
-            if used != (user.language or settings.LANGUAGE_CODE):
+            if used != (user.language or settings.DEFAULT_LANGUAGE):
                 remember_language(user_id=user.id, language=used)
 
     def add_message(
