@@ -60,7 +60,7 @@ from pipeline.web import rate_limit
 from pipeline.web.languages import in_language_of
 from pipeline.web.rate_limit import Rate
 from pipeline.wording.english import isolated
-from pipeline.wording.explanations import explain_lapse
+from pipeline.wording.explanations import explain_next_miss
 from pipeline.wording.waiting import describe_prospect
 from tasks.errors import Retry
 
@@ -227,7 +227,7 @@ def email_facts(application: Application, offer: links.LinkedOffer | None) -> Fa
         deadline=application.acknowledge_by,
         extensions=count_extensions(application),
         passes_left=application.job.policy.passes_left(application.passes_used),
-        if_missed=explain_lapse(application.job.policy, application.decay_count),
+        if_missed=explain_next_miss(application.job.policy, application.decay_count),
     )
 
 

@@ -264,11 +264,20 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
 
 
 def explain_lapse(policy: Policy, misses: int) -> str:
-    """Say what happens to the place if an offer is not confirmed, after some misses before."""
-    lost = _("If you do nothing, the next person gets the seat.")
+    """Say in short what happens if an offer is not confirmed, after some misses before."""
     if policy.keeps_place(misses + 1):
-        return f"{lost} {_explain_place_behind(policy, misses + 1)}"
-    return f"{lost} {_('Your application ends.')}"
+        return _(
+            "If you do nothing, the next person gets the seat. You go behind everyone in line."
+        )
+    return _("If you do nothing, the next person gets the seat. Your application ends.")
+
+
+def explain_next_miss(policy: Policy, misses: int) -> str:
+    """Say exactly where a person stands if an offer is not confirmed, after some misses before."""
+    if not policy.keeps_place(misses + 1):
+        return explain_lapse(policy, misses)
+    lost = _("If you do nothing, the next person gets the seat.")
+    return f"{lost} {_explain_place_behind(policy, misses + 1)}"
 
 
 def _explain_place_behind(policy: Policy, misses: int) -> str:

@@ -192,8 +192,9 @@ def test_a_menu_closes_on_escape_and_on_a_click_elsewhere(page: Page) -> None:
 
 
 def test_after_a_form_the_focus_is_on_its_errors_or_on_what_was_done(
-    page: Page, site: Site
+    page: Page, site: Site, expected_problems: list[str]
 ) -> None:
+    expected_problems.append("422")
     job = factories.job()
     page.goto(f"/jobs/{job}/")
     page.keyboard.press("Tab")

@@ -21,7 +21,7 @@ from pipeline.notifications.messages import (
 )
 from pipeline.notifications.rendering import render_html
 from pipeline.texts.fields import greeted_name
-from pipeline.wording.explanations import explain_lapse
+from pipeline.wording.explanations import explain_next_miss
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -62,7 +62,7 @@ def subject_of(row: Row, facts: Facts = FACTS) -> str:
 
 
 def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
-    facts = replace(FACTS, if_missed=explain_lapse(Policy(max_decays=1), 1))
+    facts = replace(FACTS, if_missed=explain_next_miss(Policy(penalty_places=2), 1))
     message = compose_event_email(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), facts)
 
     assert message is not None
@@ -72,7 +72,8 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
     _hello, first, *_rest = message.text.split("\n\n")
     assert first == (
         "It is your turn. Confirm by 08:00 UTC on 22 November 2026. If you do nothing, the next"
-        " person gets the seat. Your application ends.\nhttps://line.example/confirm/x/"
+        " person gets the seat. You go behind everyone in line and the next 4 people to join."
+        "\nhttps://line.example/confirm/x/"
     )
 
 

@@ -405,18 +405,17 @@ def test_fields_of_a_condition_are_not_called_optional(company: Company) -> None
     assert page.count("(optional)") == 1
 
 
-def test_a_single_error_is_in_words_once_and_a_question_gets_no_colon() -> None:
+def test_the_summary_of_errors_says_the_reason_and_a_question_gets_no_colon() -> None:
     job_id = job_with([question(Kind.LONG_TEXT, "why", label="Why this job?", required=True)])
     browser = Client()
 
     one = text(browser.post(f"/jobs/{job_id}/apply/", ANN))
     two = text(browser.post(f"/jobs/{job_id}/apply/", {"email": ANN["email"]}))
 
-    assert one.count("Answer this question.") == 1
-    assert '<a href="#id_q_why">Why this job?</a></li>' in one
+    assert '<a href="#id_q_why">Why this job? Answer this question.</a></li>' in one
     assert two.count("Answer this question.") == 2
-    assert '<a href="#id_q_why">Why this job?</a> Answer' in two
-    assert '<a href="#id_name">Your name</a>: Enter the name' in two
+    assert '<a href="#id_q_why">Why this job? Answer' in two
+    assert '<a href="#id_name">Your name: Enter the name' in two
 
 
 def test_opening_a_draft_publishes_its_questions(company: Company) -> None:

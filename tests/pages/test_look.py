@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from django import forms
 from django.template import Context, Template
 
+from pipeline.pages.company.review import MarkForm
 from pipeline.pages.gallery import NAMES
 from pipeline.templatetags.look import (
     MOST_SEAT_DOTS,
@@ -102,3 +104,11 @@ def test_a_menu_needs_no_script_and_its_dots_have_a_name() -> None:
 
     assert shown.startswith('<details class="menu"><summary class="btn icon" aria-label="More">')
     assert '<a class="menu-item" href="/">&lt;Night watch&gt;</a></div></details>' in shown
+
+
+def test_no_field_is_called_invalid_before_anybody_has_answered() -> None:
+    mark, name = str(MarkForm()["mark"]), str(MarkForm(own={"name": forms.CharField()})["name"])
+
+    assert "required" not in mark
+    assert 'aria-required="true"' in name
+    assert " required" not in name

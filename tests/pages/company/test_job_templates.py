@@ -36,7 +36,7 @@ def _job(job_id: UUID) -> Job:
 
 
 def _name_error(page: str) -> str:
-    assert '<a href="#id_name">Name</a>' in page
+    assert '<a href="#id_name">Name: ' in page
     return re.sub("<[^>]+>", " ", page.split('id="id_name_error"')[1].split("</p>")[0])
 
 
