@@ -29,6 +29,7 @@ from tests.support.environment import ROOT
 from tests.support.sandboxes import sandbox
 from tests.support.sdks import copied
 from tests.support.server import serving
+from tests.support.tools import needed_tool
 from tools.sdk import PYTHON, TYPESCRIPT
 
 STORY = Path(__file__).parent
@@ -120,6 +121,64 @@ def test_pip_installs_what_is_made_too(tmp_path: Path) -> None:
     [wheel] = (client / "dist").iterdir()
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"nextinline/models.py", "nextinline/synchronous/client.py"} < names
+
+
+def first_version_in(changelog: Path) -> str:
+    found = re.search(r"^## (.+)$", changelog.read_text(), re.M)
+    assert found
+    return found[1]
+
+
+def test_each_client_has_one_version_and_says_what_changed_in_it(
+    installed_client: Path, typescript_sdk: Path
+) -> None:
+    ask = "import nextinline, importlib.metadata as m; "
+    ask += "print(nextinline.__version__, m.version('nextinline-client'))"
+    python = [installed_client / "python", "-c", ask]
+    module = (typescript_sdk / "dist" / "index.js").as_uri()
+    node = ["node", "--input-type=module", "-e", f"console.log((await import('{module}')).VERSION)"]
+
+    told = [
+        subprocess.run(each, capture_output=True, text=True, check=True).stdout.split()
+        for each in (python, node)
+    ]
+
+    package = json.loads((ROOT / TYPESCRIPT / "package.json").read_text())
+    assert told[0] == [first_version_in(ROOT / PYTHON / "CHANGELOG.md")] * 2
+    assert told[1] == [first_version_in(ROOT / TYPESCRIPT / "CHANGELOG.md")]
+    assert told[1] == [package["version"]]
+
+
+def test_the_typescript_package_installs_into_an_empty_folder(
+    typescript_sdk: Path, tmp_path: Path
+) -> None:
+    npm, tsc = (needed_tool(name, "apt-get install npm") for name in ("npm", "tsc"))
+
+    def run(*command: object, cwd: Path = tmp_path) -> str:
+        given = [*map(str, command)]
+        return subprocess.run(given, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+    told = run(npm, "pack", "--silent", "--pack-destination", tmp_path, cwd=typescript_sdk)
+    (tmp_path / "package.json").write_text('{"type": "module", "private": true}')
+    run(npm, "install", "--offline", "--no-audit", "--no-fund", "--silent", told.split()[-1])
+    (tmp_path / "own.ts").write_text(
+        'import { NextInLine, type Webhook } from "nextinline-client";\n'
+        "const company = new NextInLine();\n"
+        "export const title: string = (await company.jobs.get('x')).title;\n"
+        "export const type = (webhook: Webhook): string => webhook.type;\n"
+    )
+
+    compiled = subprocess.run(
+        [tsc, "--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "own.ts"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert compiled.returncode == 0, compiled.stdout
+    script = "import('nextinline-client').then((c) => console.log(typeof c.NextInLine))"
+    assert run("node", "-e", script) == "function\n"
 
 
 def test_tests_and_users_have_the_same_generators() -> None:

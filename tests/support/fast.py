@@ -22,6 +22,7 @@ MARKS_OF_FOLDERS = {
 MARKS_OF_FILES = {
     "api/test_client.py": "slow",  # generates a client
     "api/test_encoding.py": "slow",
+    "api/test_command_line.py": "faults",
     "api/test_sdk_retries.py": "faults",
     "api/test_sdks.py": "faults",
     "audit/test_no_snapshot_is_held.py": "slow",

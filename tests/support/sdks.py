@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import venv
 from collections.abc import Callable
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from pipeline.database import file_locks
 from tests.support.environment import ROOT
@@ -71,3 +75,59 @@ def typescript_sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert told.returncode == 0, told.stdout + told.stderr
 
     return made_once(tmp_path_factory, TYPESCRIPT, build)
+
+
+def _needs(found: Distribution, extras: set[str]) -> list[Requirement]:
+    """Return what a distribution declares that it needs here, with some of its extras."""
+    declared = [Requirement(each) for each in found.requires or ()]
+    return [
+        each
+        for each in declared
+        if each.marker is None
+        or any(each.marker.evaluate({"extra": extra}) for extra in extras | {""})
+    ]
+
+
+def _copy_needs(needs: list[Requirement], place: Path) -> None:
+    """Copy the distributions that are needed, and those that they need, without a network."""
+    done: set[tuple[str, str]] = set()
+    while needs:
+        need = needs.pop()
+        found = distribution(need.name)
+        key = (found.name, ",".join(sorted(need.extras)))
+        if key in done:
+            continue
+        done.add(key)
+        needs += _needs(found, set(need.extras))
+        for each in found.files or ():
+            if ".." not in each.parts and "__pycache__" not in each.parts:
+                (place / each).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(str(found.locate_file(each)), place / each)
+
+
+def _install(root: Path, extras: set[str]) -> None:
+    """Install the Python client into an environment that has only what the client declares."""
+    client = copied(PYTHON, root / "source")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run(build, cwd=client, capture_output=True, check=True)
+    [wheel] = (client / "dist").iterdir()
+    venv.create(root / "venv", with_pip=False, symlinks=True)
+    python = root / "venv" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-index"]
+    subprocess.run([*pip, "--no-deps", wheel], capture_output=True, check=True)
+    [place] = (root / "venv" / "lib").glob("python*/site-packages")
+    [installed] = Distribution.discover(name="nextinline-client", path=[str(place)])
+    _copy_needs(_needs(installed, extras), place)
+
+
+@pytest.fixture(scope="session")
+def installed_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the programs of a clean environment with the Python client."""
+    own = tmp_path_factory.getbasetemp()
+    root = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "installed-client"
+    with file_locks.hold(root.with_suffix(".lock")):
+        if not (root / "whole").exists():
+            shutil.rmtree(root, ignore_errors=True)  # of a worker that failed
+            _install(root, set())
+            (root / "whole").touch()
+    return root / "venv" / "bin"

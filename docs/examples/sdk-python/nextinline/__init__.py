@@ -3,7 +3,15 @@
 from nextinline.asynchronous.client import AsyncClient
 from nextinline.errors import ApiError, ConnectionFailed
 from nextinline.synchronous.client import Client
-from nextinline.webhooks import BadWebhook, Webhook, verify_webhook
+from nextinline.version import __version__
+from nextinline.webhooks import (
+    BadWebhook,
+    Webhook,
+    new_secret,
+    sign_webhook,
+    verify_webhook,
+    webhook_of_event,
+)
 
 __all__ = [
     "ApiError",
@@ -12,5 +20,9 @@ __all__ = [
     "Client",
     "ConnectionFailed",
     "Webhook",
+    "__version__",
+    "new_secret",
+    "sign_webhook",
     "verify_webhook",
+    "webhook_of_event",
 ]

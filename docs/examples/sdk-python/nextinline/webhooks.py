@@ -1,4 +1,7 @@
-"""Verification of webhooks, as Standard Webhooks 1.0 says. Needs only the standard library."""
+"""Webhooks as Standard Webhooks 1.0 says: verify them, and for tests, make and sign them.
+
+Needs only the standard library.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,21 @@ import binascii
 import hashlib
 import hmac
 import json
+import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 TOLERANCE_SECONDS = 5 * 60
+# What a webhook takes over from the `data` of an event.
+_TOLD = (
+    "planned_seats_id",
+    "accepted_until",
+    "accept_until",
+    "not_before",
+    "pass_next",
+)
 
 
 class BadWebhook(Exception):
@@ -51,6 +63,47 @@ def verify_webhook(
     content = json.loads(body)
     type_, at, data = content["type"], content["timestamp"], content["data"]
     return Webhook(message, type_, at, data, test=content.get("test", False))
+
+
+def webhook_of_event(event: Mapping[str, Any], *, company_id: str, test: bool = False) -> bytes:
+    """Return the body of the webhook that the site sends for an event of the feed.
+
+    `test` is for a sandbox. Webhooks of messages and of background work are not in the feed.
+    """
+    kind = "job" if event["application_id"] is None else "application"
+    data = {
+        "company_id": company_id,
+        "job_id": event["job_id"],
+        "application_id": event["application_id"],
+        "seq": event["seq"],
+        "chain_head": event["hash"],
+        "event": event["event"],
+        "status": event["to_status"],
+        "outcome": event["outcome"],
+        **{name: event["data"][name] for name in _TOLD if name in event["data"]},
+    }
+    type_ = f"{kind}.{event['event'].removeprefix('JOB_').lower()}"
+    told = {"type": type_, "timestamp": event["at"], "data": data}
+    return json.dumps(told | {"test": True} if test else told, ensure_ascii=False).encode()
+
+
+def sign_webhook(
+    *, secret: str, message_id: str, body: bytes, now: float | None = None
+) -> dict[str, str]:
+    """Return the headers that the site sends with a body, signed with a secret."""
+    sent = str(int(_time(now)))
+    signature = _signature(secret, f"{message_id}.{sent}.".encode() + body)
+    return {
+        "content-type": "application/json",
+        "webhook-id": message_id,
+        "webhook-timestamp": sent,
+        "webhook-signature": signature.decode(),
+    }
+
+
+def new_secret() -> str:
+    """Return a new secret of a webhook endpoint."""
+    return f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
 
 
 def _signature(secret: str, signed: bytes) -> bytes:

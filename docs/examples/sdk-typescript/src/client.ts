@@ -1,7 +1,8 @@
 import { ApiError, ConnectionFailed, problemOf } from "./errors.js";
-import type { Page } from "./models.js";
-import { Applicants, Applications, Events, Jobs, Sandbox, Tasks, Webhooks } from "./resources.js";
+import type { Company, Page } from "./models.js";
+import { Applicants, Applications, Events, Jobs, Sandbox, Schedules, Tasks, Webhooks } from "./resources.js";
 import { pauseBeforeRetry } from "./retries.js";
+import { VERSION } from "./version.js";
 
 export interface Options {
   /** An API key, an applicant's token or a portal token. */
@@ -37,6 +38,7 @@ export class NextInLine {
   readonly events = new Events(this);
   readonly tasks = new Tasks(this);
   readonly webhooks = new Webhooks(this);
+  readonly schedules = new Schedules(this);
   readonly sandbox = new Sandbox(this);
 
   private readonly root: string;
@@ -47,13 +49,18 @@ export class NextInLine {
 
   constructor(options: Options = {}) {
     this.root = `${(options.baseUrl ?? "http://127.0.0.1:8000").replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/api/v1`;
-    this.headers = { Accept: "application/json" };
+    this.headers = { Accept: "application/json", "User-Agent": `nextinline-client-typescript/${VERSION}` };
     if (options.token) {
       this.headers["Authorization"] = `Bearer ${options.token}`;
     }
     this.maxRetries = options.maxRetries ?? 3;
     this.timeoutSeconds = options.timeoutSeconds ?? 30;
     this.send = options.fetch ?? ((input, init) => fetch(input, init));
+  }
+
+  /** Return the company of the key, with the key's own id and scopes. */
+  ownCompany(): Promise<Company> {
+    return this.call("GET", "/companies/me");
   }
 
   /** Send any request, and return the answer. Throws ApiError or ConnectionFailed. */

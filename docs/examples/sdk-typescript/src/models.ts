@@ -19,11 +19,13 @@ export type Form = Schemas["Form"];
 export type FurtherQuestion = Schemas["FurtherQuestion"];
 export type FurtherQuestionIn = Schemas["FurtherQuestionIn"];
 export type QuestionIn = Schemas["QuestionIn"];
+export type Company = Schemas["Company"];
 export type Decision = Schemas["DecisionIn"];
 export type Event = Schemas["Event"];
 export type Exception = Schemas["ExceptionIn"];
 export type File = Schemas["File"];
 export type Files = Schemas["Files"];
+export type FullWebhookDelivery = Schemas["FullWebhookDelivery"];
 export type FullTask = Schemas["FullTask"];
 export type ImportedApplication = Schemas["ImportedApplicationIn"];
 export type ImportedRow = Schemas["ImportedRow"];
@@ -39,12 +41,18 @@ export type Person = Schemas["Person"];
 export type Pipeline = Schemas["Pipeline"];
 export type PortalToken = Schemas["PortalToken"];
 export type Reinstatement = Schemas["ReinstatementIn"];
+export type SandboxCompany = Schemas["Sandbox"];
+export type Schedule = Schemas["TaskSchedule"];
+export type NewSchedule = Partial<Schemas["TaskScheduleIn"]> & { name: string; cron: string; type: string };
+export type ScheduleChange = Partial<Schemas["TaskScheduleChangeIn"]>;
 export type Scorecards = Schemas["Scorecards"];
 export type Summary = Schemas["Summary"];
 export type Task = Schemas["Task"];
 export type TaskIn = Schemas["TaskIn"];
 export type ToldEvent = Schemas["ToldEvent"];
 export type Verdict = Schemas["Verdict"];
+export type WebhookDelivery = Schemas["WebhookDelivery"];
+export type WebhookEndpoint = Schemas["Webhook"];
 
 /** A page of any list. */
 export interface Page<Row> {

@@ -367,6 +367,25 @@ export class Tasks extends Resource {
 
 /** Endpoints of the company that are told of events. */
 export class Webhooks extends Resource {
+  list(): AsyncGenerator<models.WebhookEndpoint> {
+    return this.client.items("/webhooks");
+  }
+
+  /** Return an endpoint: whether it is on, and if not, why. */
+  get(webhookId: string): Promise<models.WebhookEndpoint> {
+    return this.client.call("GET", `/webhooks/${webhookId}`);
+  }
+
+  /** Yield the deliveries to an endpoint, newest first. */
+  deliveries(webhookId: string, filters: { state?: string; type?: string } = {}): AsyncGenerator<models.WebhookDelivery> {
+    return this.client.items(`/webhooks/${webhookId}/deliveries`, filters);
+  }
+
+  /** Return a delivery with its body and its attempts. */
+  delivery(webhookId: string, deliveryId: string): Promise<models.FullWebhookDelivery> {
+    return this.client.call("GET", `/webhooks/${webhookId}/deliveries/${deliveryId}`);
+  }
+
   /** Create an endpoint. Only this answer shows its secret, and a repetition for five minutes. */
   create(url: string, types: string[] = [], options: Repeatable = {}): Promise<models.NewWebhook> {
     return this.client.call("POST", "/webhooks", { json: { url, types }, ...options });
@@ -374,6 +393,26 @@ export class Webhooks extends Resource {
 
   async delete(webhookId: string): Promise<void> {
     await this.client.call("DELETE", `/webhooks/${webhookId}`);
+  }
+}
+
+/** Background work that starts repeatedly. */
+export class Schedules extends Resource {
+  list(): AsyncGenerator<models.Schedule> {
+    return this.client.items("/schedules");
+  }
+
+  create(schedule: models.NewSchedule, options: Repeatable = {}): Promise<models.Schedule> {
+    return this.client.call("POST", "/schedules", { json: schedule, ...options });
+  }
+
+  change(scheduleId: string, changes: models.ScheduleChange): Promise<models.Schedule> {
+    return this.client.call("PATCH", `/schedules/${scheduleId}`, { json: changes });
+  }
+
+  /** Delete a schedule. Work that it has started goes on. */
+  async delete(scheduleId: string): Promise<void> {
+    await this.client.call("DELETE", `/schedules/${scheduleId}`);
   }
 }
 
@@ -387,5 +426,10 @@ export class Sandbox extends Resource {
   /** Move the clock forward: what falls due until then happens now. */
   advance(seconds: number, options: Repeatable = {}): Promise<models.ClockAdvance> {
     return this.client.call("POST", "/test/clock/advance", { json: { seconds }, ...options });
+  }
+
+  /** Put an empty sandbox in the place of that one, whose id `/companies/me` has. */
+  reset(companyId: string): Promise<models.SandboxCompany> {
+    return this.client.call("POST", "/test/reset", { json: { company_id: companyId } });
   }
 }

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import uuid4
 
 import httpx
 
-from nextinline.asynchronous.integrations import AsyncEvents, AsyncSandbox, AsyncWebhooks
+from nextinline import models
+from nextinline.asynchronous.integrations import (
+    AsyncEvents,
+    AsyncSandbox,
+    AsyncSchedules,
+    AsyncWebhooks,
+)
 from nextinline.asynchronous.resources import (
     AsyncApplicants,
     AsyncApplications,
@@ -20,6 +26,7 @@ from nextinline.asynchronous.resources import (
 from nextinline.errors import ApiError, ConnectionFailed
 from nextinline.queries import Query, query_parameters
 from nextinline.retries import pause_before_retry
+from nextinline.version import __version__
 
 
 class AsyncClient:
@@ -39,7 +46,7 @@ class AsyncClient:
         max_retries: int = 3,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        headers = {"Accept": "application/json", "User-Agent": "nextinline-client/0.1.0"}
+        headers = {"Accept": "application/json", "User-Agent": f"nextinline-client/{__version__}"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self.max_retries = max_retries
@@ -55,6 +62,7 @@ class AsyncClient:
         self.events = AsyncEvents(self)
         self.tasks = AsyncTasks(self)
         self.webhooks = AsyncWebhooks(self)
+        self.schedules = AsyncSchedules(self)
         self.sandbox = AsyncSandbox(self)
 
     async def __aenter__(self) -> Self:
@@ -71,6 +79,10 @@ class AsyncClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    async def own_company(self) -> models.Company:
+        """Return the company of the key, with the key's own id and scopes."""
+        return cast(models.Company, await self.call("GET", "/companies/me"))
 
     async def request(
         self,

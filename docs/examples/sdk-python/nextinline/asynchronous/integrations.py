@@ -1,9 +1,9 @@
-"""Operations for systems that follow the company: feed, webhooks and test mode."""
+"""Operations for systems that follow the company: feed, webhooks, schedules and test mode."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 from nextinline import models
@@ -67,11 +67,31 @@ class AsyncEvents(AsyncResource):
 class AsyncWebhooks(AsyncResource):
     """Endpoints of the company that are told of events."""
 
+    def list(self) -> AsyncIterator[models.Webhook]:
+        """Yield the endpoints."""
+        return self._client.items("/webhooks")
+
+    async def get(self, webhook_id: str) -> models.Webhook:
+        """Return an endpoint: whether it is on, and if not, why."""
+        return cast(models.Webhook, await self._client.call("GET", f"/webhooks/{webhook_id}"))
+
+    def deliveries(
+        self, webhook_id: str, *, state: str | None = None, type: str | None = None
+    ) -> AsyncIterator[models.WebhookDelivery]:
+        """Yield the deliveries to an endpoint, newest first."""
+        query = {"state": state, "type": type}
+        return self._client.items(f"/webhooks/{webhook_id}/deliveries", query)
+
+    async def delivery(self, webhook_id: str, delivery_id: str) -> models.FullWebhookDelivery:
+        """Return a delivery with its body and its attempts."""
+        path = f"/webhooks/{webhook_id}/deliveries/{delivery_id}"
+        return cast(models.FullWebhookDelivery, await self._client.call("GET", path))
+
     async def create(
-        self, url: str, *, types: list[str] | None = None, idempotency_key: str | None = None
+        self, url: str, *, types: Sequence[str] | None = None, idempotency_key: str | None = None
     ) -> models.NewWebhook:
         """Create an endpoint. Only this answer shows its secret, and a repetition for 5 minutes."""
-        body = {"url": url, "types": types or []}
+        body = {"url": url, "types": [*(types or ())]}
         made = await self._client.call(
             "POST", "/webhooks", json=body, idempotency_key=idempotency_key
         )
@@ -80,6 +100,33 @@ class AsyncWebhooks(AsyncResource):
     async def delete(self, webhook_id: str) -> None:
         """Delete an endpoint and its secrets."""
         await self._client.call("DELETE", f"/webhooks/{webhook_id}")
+
+
+class AsyncSchedules(AsyncResource):
+    """Background work that starts repeatedly."""
+
+    def list(self) -> AsyncIterator[models.TaskSchedule]:
+        """Yield the company's schedules."""
+        return self._client.items("/schedules")
+
+    async def create(
+        self, *, name: str, cron: str, type: str, idempotency_key: str | None = None, **more: Any
+    ) -> models.TaskSchedule:
+        """Create a schedule of five cron fields; `more`: zone, payload, enabled, catch_up …"""
+        body = {"name": name, "cron": cron, "type": type, **more}
+        made = await self._client.call(
+            "POST", "/schedules", json=body, idempotency_key=idempotency_key
+        )
+        return cast(models.TaskSchedule, made)
+
+    async def change(self, schedule_id: str, **changes: Any) -> models.TaskSchedule:
+        """Change a schedule; `enabled=False` switches it off."""
+        path = f"/schedules/{schedule_id}"
+        return cast(models.TaskSchedule, await self._client.call("PATCH", path, json=changes))
+
+    async def delete(self, schedule_id: str) -> None:
+        """Delete a schedule. Work that it has started goes on."""
+        await self._client.call("DELETE", f"/schedules/{schedule_id}")
 
 
 class AsyncSandbox(AsyncResource):

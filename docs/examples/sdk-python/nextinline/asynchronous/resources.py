@@ -147,6 +147,19 @@ class AsyncApplications(AsyncResource):
         made = await self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
         return cast(models.Task, made)
 
+    async def import_file(
+        self, job_id: str, content: bytes, *, idempotency_key: str | None = None
+    ) -> models.Task:
+        """Start an import of a CSV file of up to 100,000 people, in its order."""
+        made = await self._client.call(
+            "POST",
+            f"/jobs/{job_id}/applications/import",
+            content=content,
+            headers={"Content-Type": "text/csv"},
+            idempotency_key=idempotency_key,
+        )
+        return cast(models.Task, made)
+
     async def apply(self, job_id: str, *, idempotency_key: str | None = None) -> models.Application:
         """Apply to a job, with an applicant's token."""
         return await self._apply(job_id, {}, idempotency_key)
