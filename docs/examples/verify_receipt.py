@@ -311,7 +311,7 @@ class Line:
         passed = sum(key < old and not each.get("verify_by") for key, each in keys)
         if not passed or now.get("people_passed") != passed:
             yield f"moved someone ahead of {passed} people and says {now.get('people_passed')}"
-        front = min((key[0] for key, _ in keys), default=0) - 1
+        front = min((*(key[0] for key, _ in keys), self.next_ticket)) - 1
         said = now.get("from_ticket"), now.get("from_tie")
         if key_of(now) != (front, row["seq"]) or said != old or not now.get("exception"):
             yield "moved someone ahead without a reason, or not from their place to the front"

@@ -257,7 +257,8 @@ class LogFold:
             or self.accepted.promotion_fault(event, before)
         )
         wrong = wrong or pass_fault(event, place, before, self.job["policy"])
-        wrong = wrong or self.exceptions.fault(event, place, before, self.places.values())
+        everyone = self.places.values()
+        wrong = wrong or self.exceptions.fault(event, place, before, everyone, self.next_ticket)
         if wrong := wrong or self.extensions.fault(event, place, before):
             raise BadRow(event.seq, wrong)
 

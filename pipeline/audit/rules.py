@@ -315,11 +315,16 @@ class ExceptionsFold:
         self.logged: dict[int, tuple[UUID, datetime, str, int, int, int]] = {}
 
     def fault(
-        self, event: Event, place: PastPlace, before: PlaceState, everyone: Iterable[PastPlace]
+        self,
+        event: Event,
+        place: PastPlace,
+        before: PlaceState,
+        everyone: Iterable[PastPlace],
+        next_ticket: int,
     ) -> str:
         """Name the fault of an exception; empty if all is well. `place` is the one after it.
 
-        `everyone`: all places after it.
+        `everyone`: all places after it; `next_ticket`: a newcomer's.
         """
         if event.event != EventType.MOVED_AHEAD:
             return ""
@@ -334,7 +339,7 @@ class ExceptionsFold:
             return "only the company moves a person ahead, once verified"
         if PlaceState.of(place) != replace(before, ticket=place.ticket, tie=place.tie):
             return "it moves a person ahead, and changes more than the place"
-        first = min((each.ticket or 0 for each in others), default=0)
+        first = min((*(each.ticket or 0 for each in others), next_ticket))
         if not passed or (place.ticket, place.tie) != (first - 1, event.seq):
             return "it moves a person ahead of nobody, or not to the front"
         said = [event.data[name] for name in (PEOPLE_PASSED, FROM_TICKET, FROM_TIE)]

@@ -249,8 +249,9 @@ def move_to_front(
 ) -> LogEntry:
     """Move a person of a settled line before everyone who waits. Raises NotMovable, IllegalMove.
 
-    The ticket is one less than the first of all, so it can be below 1. Nobody else's place changes,
-    and nobody becomes eligible by this, so no free seat is offered.
+    The ticket is one less than the first of all, and than a newcomer's: after misses, everyone can
+    wait behind that. So it can be below 1. Nobody else's place changes, and nobody becomes eligible
+    by this, so no free seat is offered.
     """
     if job.exception_count >= MOST_EXCEPTIONS:
         why = ngettext_lazy(
@@ -270,7 +271,8 @@ def move_to_front(
         FROM_TICKET: application.ticket,
         FROM_TIE: application.tie,
     }
-    application.ticket, application.tie = front.ticket - 1, job.seq + 1
+    application.ticket = min(front.ticket, job.next_ticket) - 1
+    application.tie = job.seq + 1
     job.head_ticket = min(job.head_ticket, application.ticket)
     job.exception_count, job.has_rare_changes = job.exception_count + 1, True
     return make_move(job, application, Move.MOVE_AHEAD, actor=actor, facts={**facts, **passed})

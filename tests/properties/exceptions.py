@@ -22,7 +22,7 @@ def move_ahead(model: Model, who: Standing) -> None:
     for each in passed:
         each.passed_by_exception += 1
     model.queue.remove(who)
-    first = min(each.ticket for each in ahead if each.ticket is not None)
+    first = min(model.next_ticket, *(each.ticket for each in ahead if each.ticket is not None))
     who.ticket, who.tie, who.to_be_passed_by = first - 1, len(model.log) + 1, 0
     model.queue.insert(0, who)
     model.exceptions += 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from pipeline.audit.receipts import issue_receipt
 from pipeline.domain.errors import IllegalMove, NotMovable
 from pipeline.domain.states import ExceptionReason
 from pipeline.models import Application, LineException
@@ -19,6 +21,7 @@ from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
 from tests.support.lottery import draw, lottery
+from tests.support.receipts import Folder, whole_log
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,6 +79,29 @@ def test_one_after_the_other_each_is_first_even_below_the_first_ticket() -> None
     assert [factories.fresh(each).ticket for each in people] == [1, 2, -1, -2]
     factories.application(people[0].job_id)
     assert_line_is_sound(people[0].job_id)
+
+
+def test_no_newcomer_overtakes_them_where_all_others_have_missed_offers(
+    tmp_path: Path,
+) -> None:
+    job_id = factories.job(capacity=2, acknowledge_first_seat=True, penalty_places=2, max_decays=2)
+    first, second, third = factories.applications(job_id, 3)
+    let_time_pass(job_id, factories.row_of(job_id).policy.acknowledgment_window_seconds + 1)
+    factories.settle_all()
+    assert factories.line(job_id) == [first.id, second.id]
+    next_ticket = factories.row_of(job_id).next_ticket
+    assert (factories.fresh(first).ticket or 0) > next_ticket  # newcomers may overtake these
+
+    receipt = issue_receipt(second.id)
+    ahead(second)
+    factories.application(job_id)  # takes the seat that is free
+    newcomer = factories.application(job_id)
+
+    assert factories.statuses(third, newcomer) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert factories.line(job_id) == [second.id, newcomer.id, first.id]
+    assert_line_is_sound(job_id)
+    code, said = Folder(tmp_path).verify(receipt, issue_receipt(second.id), log=whole_log(job_id))
+    assert code == 0, said
 
 
 def test_the_unverified_are_passed_and_not_counted() -> None:
