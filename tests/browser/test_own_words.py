@@ -80,6 +80,7 @@ def test_a_rejected_person_reads_a_human_sentence(
     page.get_by_role("button", name="Insert your sentence for this reason").click()
     text = page.get_by_label("To the applicant")
     expect(text).to_have_value("We looked for a rigger.")
+    expect(text).to_be_focused()
     text.fill("We looked for a rigger. Ask us in May.")
     page.get_by_role("button", name=f"Reject {person.name}").click()
     shows(page, "rejected")
