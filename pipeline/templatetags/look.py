@@ -26,12 +26,6 @@ POINTING = re.compile(r"(arrow|chevron)-(.+-)?(left|right)(-.+)?|paper-airplane"
 register = template.Library()
 
 
-@register.simple_tag(name="heroicon_mini")
-def tag_mini_icon(name: str, *, size: int = 20) -> str:
-    """Return a small filled icon, as the library does."""
-    return heroicons.heroicon_mini(name, size=size, **_pointing(name))
-
-
 @register.simple_tag(name="heroicon_outline")
 def tag_outlined_icon(name: str, *, size: int = 24) -> str:
     """Return an icon in outlines, as the library does."""
@@ -161,10 +155,10 @@ def tag_menu(content: SafeString, label: str, kind: str = "") -> SafeString:
     `kind` is quiet, or dots for a button without words, named by its label.
     """
     if kind == "dots":
-        dots = SafeString(heroicons.heroicon_mini("ellipsis-horizontal", size=20))
+        dots = SafeString(heroicons.heroicon_outline("ellipsis-horizontal", size=20))
         summary = format_html('<summary class="btn icon" aria-label="{}">{}</summary>', label, dots)
     else:
-        arrow = SafeString(heroicons.heroicon_mini("chevron-down", size=16))
+        arrow = SafeString(heroicons.heroicon_outline("chevron-down", size=16))
         words = f"btn {kind}".strip()
         summary = format_html('<summary class="{}">{}{}</summary>', words, label, arrow)
     return format_html(

@@ -127,7 +127,7 @@ def reinstatement_reason_choices() -> list[tuple[str, str]]:
 
 
 class StatusWords(NamedTuple):
-    """The label of a status or an outcome, and its tone: good, wait, warn, bad or plain."""
+    """The label of a status or an outcome, and its tone: good, wait, warn, held, bad or plain."""
 
     label: Promise
     tone: str = "plain"
@@ -154,7 +154,7 @@ STATUS_WORDS: dict[str, StatusWords] = {
     Outcome.JOB_CLOSED: StatusWords(pgettext_lazy("state", "Job closed")),
     JobStatus.DRAFT: StatusWords(pgettext_lazy("state", "Draft")),
     JobStatus.OPEN: StatusWords(pgettext_lazy("state", "Open"), "good"),
-    JobStatus.PAUSED: StatusWords(pgettext_lazy("state", "Paused"), "warn"),
+    JobStatus.PAUSED: StatusWords(pgettext_lazy("state", "Paused"), "held"),
     JobStatus.CLOSED: StatusWords(pgettext_lazy("state", "Closed")),
 }
 

@@ -232,7 +232,7 @@ def test_keys_lose_no_note_and_lead_nowhere_forbidden(
 ) -> None:
     page = owner.page
     page.goto(f"/company/applications/{world.waiting.id}/decide/")
-    page.get_by_text("Add a note, or remove").click()
+    page.get_by_text("Write to them, add a note, or remove").click()
     here, note = page.url, page.locator("#id_note")
     key = "j" if page.locator('[data-go="next"]').count() else "k"
     opened: list[str] = []

@@ -123,7 +123,7 @@ def test_a_second_step_is_required_and_made_optional(owner: Hands, world: World)
 )
 def test_people_are_decided_on(owner: Hands, world: World, button: str, outcome: str) -> None:
     owner.page.goto(f"/company/applications/{world.waiting.id}/decide/")
-    owner.page.get_by_text("Add a note, or remove").click()
+    owner.page.get_by_text("Write to them, add a note, or remove").click()
 
     owner.press(button)
 

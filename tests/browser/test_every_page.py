@@ -236,7 +236,7 @@ NO_PAGES = set(
     """
     attachment_file my_file
     careers_colours careers_feed careers_logo careers_preview job_picture site_feed
-    company_sources_file job_sources_file
+    company_report_file company_sources_file job_sources_file
     export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
     robots sitemap stored_file service_worker rail_jobs

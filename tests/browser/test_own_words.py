@@ -77,6 +77,7 @@ def test_a_rejected_person_reads_a_human_sentence(
     person = world.reviewed
     page.goto(f"/company/applications/{person.id}/decide/")
     page.get_by_label("Reason").select_option("NOT_A_MATCH")
+    page.get_by_text("Write to them, add a note, or remove").click()
     page.get_by_role("button", name="Insert your sentence for this reason").click()
     text = page.get_by_label("To the applicant")
     expect(text).to_have_value("We looked for a rigger.")

@@ -34,7 +34,6 @@ _OF_CODE = {
     "extends",
     "block",
     "endblock",
-    "heroicon_mini",
     "heroicon_outline",
     "if",
     "elif",

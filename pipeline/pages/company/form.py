@@ -80,10 +80,10 @@ def _bound(kind: Kind, label: Any) -> forms.CharField:
     )
 
 
-def _lines(label: Any, help_text: Any = "") -> LinesField:
+def _lines(label: Any, help_text: Any = "", *, required: bool = False) -> LinesField:
     return LinesField(
         label=label,
-        required=False,
+        required=required,
         max_length=(CHOICE_LENGTH + 1) * MOST_CHOICES,
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text=help_text,
@@ -108,7 +108,9 @@ class QuestionForm(PlainForm):
         kind = self.kind
         more: dict[str, forms.Field] = {}
         if kind in CHOSEN:
-            more["choices"] = _lines(pgettext("label", "Options"), _("One on each line, 2 to 50."))
+            more["choices"] = _lines(
+                pgettext("label", "Options"), _("One on each line, 2 to 50."), required=True
+            )
             more["other"] = _flag(_("People can write an answer of their own"))
         if kind in RANGED:
             more["minimum"] = _bound(kind, _("Smallest answer"))

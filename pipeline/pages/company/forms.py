@@ -380,7 +380,7 @@ class DecisionForm(PlainForm):
         label=pgettext_lazy("label", "Reason"),
         required=False,
         choices=lambda: [("", _("No reason")), *reason_word_choices()],
-        help_text=gettext_lazy("The applicant can read it. It stays in the job’s log permanently."),
+        help_text=gettext_lazy("The applicant can read it, and the log keeps it."),
     )
     text = LinesField(
         max_length=SENTENCE_LENGTH,

@@ -193,7 +193,7 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     kept, copied = page_urls.read_id(request, "template"), page_urls.read_id(request, "like")
     if kept is None and copied is None:
         _words, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
-        initial = forms.policy_values(rules) | {"capacity": 3, POSITIONS: 1}
+        initial = forms.policy_values(rules) | {"capacity": 3}
         initial["quiet_time_zone"] = get_current_timezone_name()
         return _render_new(request, forms.JobForm(initial=initial), rules, 3)
     like: Job | JobTemplate

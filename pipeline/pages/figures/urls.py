@@ -8,6 +8,7 @@ JOB = "company/jobs/<uuid:job_id>"
 
 urlpatterns = [
     path("company/reports/", overview.show, name="company_reports"),
+    path("company/reports/file.csv", overview.download, name="company_report_file"),
     path("company/idle-seats/", figures.show_idle_seats, name="idle_seats"),
     path(f"{JOB}/figures/", figures.show, name="figures"),
     path(f"{JOB}/what-if/", what_if.show, name="what_if"),

@@ -255,10 +255,10 @@ def test_several_people_who_are_more_than_the_positions_are_counted(
     assert "Hire 2 people and go on" in page
 
 
-def test_a_new_job_has_one_position_unless_told_otherwise_and_templates_keep_them(
+def test_a_new_job_hires_any_number_unless_told_otherwise_and_templates_keep_the_number(
     owner: Client, job: UUID
 ) -> None:
-    assert owner.get("/company/jobs/new/").context["form"]["positions_to_fill"].value() == 1
+    assert owner.get("/company/jobs/new/").context["form"]["positions_to_fill"].value() is None
     _set(job, positions_to_fill=7)
 
     row = Job.objects.select_related("posting").get(id=job)
