@@ -18,6 +18,7 @@ from tests.api.test_access import NEW_JOB
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.callers import Caller, code_of
+from tests.support.feeds import wait_for_the_feed
 from tests.support.pages import page_of, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -183,6 +184,7 @@ def test_lists_have_its_jobs_only(
 def test_the_feed_has_its_jobs_only_and_goes_on(
     limited: Caller, job: UUID, other: Application, acme: Caller
 ) -> None:
+    wait_for_the_feed()
     first = limited.get("/events", {"limit": "2"}).json()
     rest = limited.get("/events", {"cursor": first["next_cursor"]}).json()
     now = limited.get("/events", {"start": "now"}).json()
@@ -192,8 +194,10 @@ def test_the_feed_has_its_jobs_only_and_goes_on(
     assert [each["seq"] for each in events] == list(range(1, len(events) + 1))
     assert now["next_cursor"] == rest["next_cursor"]
     factories.application(other.job_id)
+    wait_for_the_feed()
     assert limited.get("/events", {"cursor": rest["next_cursor"]}).json()["data"] == []
     factories.application(job)
+    wait_for_the_feed()
     [news] = limited.get("/events", {"cursor": rest["next_cursor"]}).json()["data"]
     assert news["event"] == "APPLIED"
     theirs = acme.get("/events").json()["data"]
@@ -203,6 +207,7 @@ def test_the_feed_has_its_jobs_only_and_goes_on(
 def test_a_place_in_another_jobs_log_is_none_of_its_feed(
     limited: Caller, other: Application, acme: Caller
 ) -> None:
+    wait_for_the_feed()
     place = acme.get("/events").json()["next_cursor"]
     assert acme.get("/events").json()["data"][-1]["job_id"] == str(other.job_id)
 
@@ -216,6 +221,7 @@ def test_changes_are_those_of_its_jobs(
         update_job(
             job_id=each, changes=JobChanges(posting={"title": "New"}), actor=factories.RECRUITER
         )
+    wait_for_the_feed()
 
     mine = limited.get("/changes").json()
     everything = acme.get("/changes").json()

@@ -85,6 +85,7 @@ def assert_deprecated(answer: Any) -> None:
 
 
 def test_old_names_are_read_and_said_to_be_old(acme: Caller, job: UUID) -> None:
+    wait_for_the_feed()
     first = acme.get("/events", {"limit": "2"}).json()
     cursor = first["next_cursor"]
     old, new = (acme.get("/events", {name: cursor}) for name in ("after", "cursor"))
@@ -170,6 +171,7 @@ def test_an_empty_feed_can_start_now(acme: Caller, company: Company) -> None:
 
 
 def test_the_feed_can_be_limited_to_one_kind_of_event(acme: Caller, job: UUID) -> None:
+    wait_for_the_feed()
     pages = [acme.get("/events", {"event": "WITHDRAWN", "limit": "2"})]
     while "Link" in pages[-1].headers:
         cursor = pages[-1].json()["next_cursor"]

@@ -51,7 +51,9 @@ def site_behind(
         yield port, site
 
 
-def harm_done(port: int, site: Site, cases: Iterable[Ambiguous]) -> list[str]:
+def harm_done(
+    port: int, site: Site, cases: Iterable[Ambiguous], threads: int = THREADS
+) -> list[str]:
     """Send these requests from several attackers at once; return what their victims suffered."""
 
     def attack(some: list[Ambiguous]) -> list[str]:
@@ -59,8 +61,8 @@ def harm_done(port: int, site: Site, cases: Iterable[Ambiguous]) -> list[str]:
             return [harm for case in some for harm in harm_by(port, site, case, victim, 0.05)]
 
     every = list(cases)
-    with ThreadPoolExecutor(THREADS) as crew:
-        found = list(crew.map(attack, [every[number::THREADS] for number in range(THREADS)]))
+    with ThreadPoolExecutor(threads) as crew:
+        found = list(crew.map(attack, [every[number::threads] for number in range(threads)]))
     return [harm for each in found for harm in each]
 
 
@@ -92,7 +94,8 @@ def test_control_a_server_that_skips_the_body_of_an_upgrade_is_found_out(
     cases = [each for each in all_ambiguous() if each.family == upgrades.__name__]
 
     with site_behind("caddy", tmp_path, HttpToolsProtocol) as (port, site):
-        harm = harm_done(port, site, cases)
+        # Of several, another attacker may be the one who gets the poisoned connection.
+        harm = harm_done(port, site, cases, threads=1)
 
     assert any("secret-of-the-victim" in each for each in harm), harm
     assert any("storing" in each for each in harm), harm
