@@ -22,7 +22,6 @@ from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
-from tests.support.planned_seats import planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -156,7 +155,9 @@ def test_a_job_keeps_the_seats_that_are_reserved() -> None:
     assert_line_is_sound(job_id)
 
 
-def test_a_job_that_an_earlier_version_left_with_fewer_seats_than_are_reserved_keeps_those() -> None:
+def test_a_job_that_an_earlier_version_left_with_fewer_seats_than_are_reserved_keeps_those() -> (
+    None
+):
     job_id = a_job(capacity=3, reserved=3)
     Job.objects.filter(id=job_id).update(capacity=1)  # as a planned change once could
 
