@@ -1,7 +1,8 @@
 """Make the sources of the clients in docs/examples that are not in git: `python3 run.py sdk`.
 
-They come from docs/openapi.yaml: the models and the synchronous twin of the Python client, and the
-types of the TypeScript client. Whoever installs or builds a client gets them without this.
+They come from docs/openapi.yaml: the models and the synchronous twin of the Python client, the
+types of the TypeScript client, and the descriptions for n8n and Zapier. Whoever installs or builds
+a client gets its part without this.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 from tools import ROOT
+from tools.automations import make_n8n, make_zapier
 
 PYTHON, TYPESCRIPT = "docs/examples/sdk-python", "docs/examples/sdk-typescript"
 GENERATOR = "openapi-typescript"
@@ -30,13 +32,15 @@ def make_typescript(root: Path = ROOT) -> None:
 
 
 def main() -> None:
-    """Make both; leave out TypeScript, and say so, where its generator is missing."""
+    """Make all; leave out TypeScript, and say so, where its generator is missing."""
     make_python()
+    make_n8n()
+    make_zapier()
     own = ROOT / TYPESCRIPT / "node_modules" / ".bin"
     if shutil.which(GENERATOR, path=f"{own}{os.pathsep}{os.environ['PATH']}"):
         make_typescript()
     else:
-        print(f"Only Python: for TypeScript, run npm install && npm run build in {TYPESCRIPT}")
+        print(f"Without TypeScript: for it, run npm install && npm run build in {TYPESCRIPT}")
 
 
 if __name__ == "__main__":

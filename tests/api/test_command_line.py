@@ -148,6 +148,15 @@ def test_without_a_site_it_says_so(command: Command) -> None:
     assert "No answer" in done.stderr
 
 
+def test_without_its_extra_the_server_for_assistants_says_what_to_install(
+    command: Command,
+) -> None:
+    done = command.run("mcp")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nextinline-client[mcp]" in done.stderr
+
+
 def test_a_job_is_created_changed_listed_and_proved(command: Command) -> None:
     create = ("jobs", "create", "--title", "Cook", "--capacity", 1, "--idempotency-key", "one")
     made, again = command.object(*create), command.object(*create)

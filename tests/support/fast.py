@@ -20,6 +20,8 @@ MARKS_OF_FOLDERS = {
     "properties": "slow",
 }
 MARKS_OF_FILES = {
+    "api/test_assistant.py": "faults",
+    "api/test_automations.py": "slow",
     "api/test_client.py": "slow",  # generates a client
     "api/test_encoding.py": "slow",
     "api/test_command_line.py": "faults",

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from pipeline.database import file_locks
 from tests.support.environment import ROOT
-from tests.support.tools import needed_tool
+from tests.support.tools import needed_module, needed_tool
 from tools.sdk import GENERATOR, PYTHON, TYPESCRIPT, make_python
 
 DOCUMENT = "docs/openapi.yaml"
@@ -120,14 +120,27 @@ def _install(root: Path, extras: set[str]) -> None:
     _copy_needs(_needs(installed, extras), place)
 
 
-@pytest.fixture(scope="session")
-def installed_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the programs of a clean environment with the Python client."""
-    own = tmp_path_factory.getbasetemp()
-    root = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "installed-client"
+def installed(factory: pytest.TempPathFactory, *extras: str) -> Path:
+    """Return the folder of programs of the environment that the first worker to need it made."""
+    own = factory.getbasetemp()
+    name = "-".join(("installed", *extras))
+    root = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
     with file_locks.hold(root.with_suffix(".lock")):
         if not (root / "whole").exists():
             shutil.rmtree(root, ignore_errors=True)  # of a worker that failed
-            _install(root, set())
+            _install(root, set(extras))
             (root / "whole").touch()
     return root / "venv" / "bin"
+
+
+@pytest.fixture(scope="session")
+def installed_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the programs of a clean environment with the Python client."""
+    return installed(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def installed_assistant(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the programs of a clean environment with the client's extra `mcp`."""
+    needed_module("mcp")
+    return installed(tmp_path_factory, "mcp")

@@ -59,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_people(menu)
     _add_feed(menu)
     _add_webhooks(menu.group("webhooks", "list endpoints, and forward webhooks to this machine"))
+    mcp = menu.add("mcp", verbs.serve_assistant, "serve an assistant over standard input")
+    mcp.add_argument("--allow-writes", action="store_true", help="with tools that change something")
     call = menu.add("call", verbs.call, "any operation of the API")
     call.add_argument("method", type=str.upper, help="GET, POST, PATCH, PUT or DELETE")
     call.add_argument("path", help="such as /schedules")

@@ -219,6 +219,17 @@ def listen(options: Namespace) -> None:
             listening.forward_feed(client, forwarder, kept=kept, every_seconds=options.every)
 
 
+def serve_assistant(options: Namespace) -> None:
+    """Serve an assistant over standard input and output."""
+    try:
+        from nextinline.commands import assistant
+    except ImportError as error:
+        raise Unusable(
+            f"Install the extra mcp: pip install 'nextinline-client[mcp]' ({error})"
+        ) from None
+    assistant.serve(allow_writes=options.allow_writes)
+
+
 def call(options: Namespace) -> None:
     """Send any request, and print the answer."""
     body = _body(options.json) if options.json else None
