@@ -12,7 +12,6 @@ from django.conf import settings
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Now
 from django.utils.formats import date_format
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext
 
@@ -37,7 +36,9 @@ from pipeline.models import (
     Heartbeat,
     NoteMention,
 )
+from pipeline.notifications.alerts import ALERT_WORDS
 from pipeline.notifications.applicants import OVER, is_offer_over
+from pipeline.notifications.chats import post_alert
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
 from pipeline.notifications.rendering import render_email, render_unsubscribe_header
@@ -89,108 +90,22 @@ MOST_JOBS = 50  # of a company in one digest
 _NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
 
 
-@dataclass(frozen=True, slots=True)
-class AlertWords:
-    """An alert: its subject, the sentence below, and the path of the page it leads to."""
-
-    subject: Promise
-    text: Promise
-    path: str
-    label: Promise
-    action: Action = Action.READ_COMPANY  # only members who may take it can open the page
-
-
-ALERT_WORDS: dict[str, AlertWords] = {
-    "DECAY_SILENT": AlertWords(
-        gettext_lazy("Deadlines are not being enforced"),
-        gettext_lazy(
-            "The decay worker has not run for more than a minute. Deadlines still count, but the"
-            " next person is not offered a seat until someone changes the job. Start the worker"
-            " (manage.py run_decay)."
-        ),
-        "/company/system/",
-        gettext_lazy("System status"),
-    ),
-    "LINE_EMPTY": AlertWords(
-        gettext_lazy("A job has free seats and nobody waiting"),
-        gettext_lazy("An open job has had free seats and an empty waitlist for a day."),
-        "/company/",
-        gettext_lazy("Your jobs"),
-    ),
-    "DEAD_LETTERS": AlertWords(
-        gettext_lazy("A background task failed in all its attempts"),
-        gettext_lazy(
-            "At least one of your tasks failed in all its attempts. Look at its error, then run it"
-            " again or discard it."
-        ),
-        "/company/work/dead/",
-        gettext_lazy("Dead letters"),
-    ),
-    "EMAILS_FAILED": AlertWords(
-        gettext_lazy("An email could not be delivered"),
-        gettext_lazy(
-            "At least one email to an applicant was refused or came back. The application’s page"
-            " says which one, and why."
-        ),
-        "/company/",
-        gettext_lazy("Your jobs"),
-    ),
-    "CONTEST_ASKED": AlertWords(
-        gettext_lazy("An applicant has asked you to look again"),
-        gettext_lazy(
-            "An applicant whose application ended has asked you to look at it again. The list shows"
-            " when your answer is due."
-        ),
-        "/company/look-again/?state=OPEN",
-        gettext_lazy("Look again"),
-        Action.ANSWER_CONTEST,
-    ),
-    "CONTEST_DUE": AlertWords(
-        gettext_lazy("An applicant is waiting for your answer"),
-        gettext_lazy(
-            "You have less than three days left to answer someone who asked you to look again."
-        ),
-        "/company/look-again/?state=OPEN",
-        gettext_lazy("Look again"),
-        Action.ANSWER_CONTEST,
-    ),
-    "CONTEST_OVERDUE": AlertWords(
-        gettext_lazy("An answer to an applicant is overdue"),
-        gettext_lazy(
-            "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
-            " see how many of a job’s answers are overdue."
-        ),
-        "/company/look-again/?state=OVERDUE",
-        gettext_lazy("Look again"),
-        Action.ANSWER_CONTEST,
-    ),
-    "WEBHOOK_DISABLED": AlertWords(
-        gettext_lazy("A webhook endpoint was switched off"),
-        gettext_lazy(
-            "We switched off a webhook endpoint, because every delivery to it failed for three days"
-            " or it answered 410 Gone."
-        ),
-        "/company/webhooks/",
-        gettext_lazy("Webhooks"),
-        Action.MANAGE_WEBHOOKS,
-    ),
-}
-
-
 def email_alert(company_id: UUID, kind: str, *, about: str = "", job_id: UUID | None = None) -> int:
-    """Email the members who want alerts and may see the page; once a day for the same thing.
+    """Tell the members who want alerts and may see the page, and chats; once a day for each thing.
 
     `kind` is a key of ALERT_WORDS, `about` the id of the thing; with the job that it belongs to,
-    also those who may act on that job alone. Returns the number of tasks; part
-    of the caller's transaction.
+    also those who may act on that job alone. Returns the number of emails; part of the caller's
+    transaction.
     """
     assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
+    day = instants.now().date().isoformat()
+    if settings.NOTIFY:
+        post_alert(company_id, kind, about, day, job_id)
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
     action = ALERT_WORDS[kind].action
     team = members_allowed(action, company_id=company_id, job_id=job_id)
     wanting = team.filter(alerts=True)
-    day = instants.now().date().isoformat()
     tasks = [
         NewTask(
             ALERT_TASK,
