@@ -20,7 +20,7 @@ class PipelineConfig(AppConfig):
         from pipeline.database import fatal_errors
         from pipeline.integrations.request_log import request_log
         from pipeline.live.announcer import start_announcing
-        from pipeline.notifications import devices, outbox, reviewers
+        from pipeline.notifications import chats, devices, outbox, reviewers
         from pipeline.notifications.applicants import start_tracking_emails
         from pipeline.services import outage
         from pipeline.sources.views import view_log
@@ -30,6 +30,7 @@ class PipelineConfig(AppConfig):
         outbox.start()
         reviewers.start()
         devices.start()
+        chats.start()
         start_tracking_emails()
         message_emails.start_tracking()
         if settings.EMAIL_BACKEND.startswith("anymail."):  # whose provider also receives emails
@@ -54,6 +55,7 @@ class PipelineConfig(AppConfig):
         from pipeline.careers.domains import ensure_rechecks
         from pipeline.figures.forecast import ensure_forecasting
         from pipeline.maintenance.expired_rows import ensure_expiry
+        from pipeline.notifications.chat_delivery import ensure_upkeep as ensure_chat
         from pipeline.notifications.companies import ensure_company_tasks
         from pipeline.notifications.reviewers import ensure_targets
         from pipeline.privacy.retention import ensure_erasure as ensure_end_of_retention
@@ -71,3 +73,4 @@ class PipelineConfig(AppConfig):
         ensure_forecasting()
         ensure_rechecks()
         ensure_sign_on_domains()
+        ensure_chat()

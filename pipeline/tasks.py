@@ -9,9 +9,9 @@ from pipeline.figures.whatif import run as whatif
 from pipeline.files import exports
 from pipeline.files.imports import tasks as imports
 from pipeline.maintenance import expired_rows as maintenance
+from pipeline.notifications import chat_delivery, push, reviewers, sign_up
 from pipeline.notifications import companies as company_emails
 from pipeline.notifications import outbox as emails
-from pipeline.notifications import push, reviewers, sign_up
 from pipeline.privacy import retention as privacy
 from pipeline.provisioning import roles as provisioning
 from pipeline.review import decisions
@@ -21,6 +21,7 @@ from pipeline.webhooks import task as webhooks
 __all__ = [
     "attachments",
     "audit",
+    "chat_delivery",
     "company_emails",
     "correspondence",
     "decisions",

@@ -11,6 +11,7 @@ pytest.register_assert_rewrite("tests.support")
 from tests.support.clean_database import switch_truncate_trigger  # noqa: E402
 
 pytest_plugins = (
+    "tests.support.chat",
     "tests.support.clean_database",
     "tests.support.collector",
     "tests.support.decay_worker",

@@ -90,7 +90,7 @@ NAMES = (
     " AWS_SESSION_TOKEN SIGN_UP SIGN_UP_CONTACT SIGN_UP_REFUSED_DOMAINS"
     " SITE_JOB_LIST CAREERS_NAME_SERVERS DEFAULT_LANGUAGE"
     " REPLY_ADDRESS INCOMING_AUTHSERV_ID INCOMING_EMAIL_BYTES MESSAGES_PER_DAY"
-    " BULK_MESSAGE_PEOPLE BULK_MESSAGES_PER_MINUTE"
+    " BULK_MESSAGE_PEOPLE BULK_MESSAGES_PER_MINUTE CHAT_HOSTS"
 ).split()
 
 _env = _Env()
@@ -218,6 +218,16 @@ PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 # Whether webhooks may go to addresses inside this machine and its networks, and without TLS.
 WEBHOOK_ALLOW_PRIVATE: bool = _env.bool("WEBHOOK_ALLOW_PRIVATE", default=not DATABASE_URL)
+# The hosts of chats that companies may post to; "*." stands for any number of labels.
+CHAT_HOSTS: list[str] = _env.list(
+    "CHAT_HOSTS",
+    default=[
+        "hooks.slack.com",
+        "*.logic.azure.com",
+        "*.api.powerplatform.com",
+        "*.webhook.office.com",
+    ],
+)
 # The seed of the key that signs receipts, and public keys of earlier ones; all in base64.
 RECEIPT_KEY: str = _env.str("RECEIPT_KEY", default="")
 RECEIPT_FORMER_KEYS: list[str] = _env.list("RECEIPT_FORMER_KEYS", default=[])

@@ -69,6 +69,7 @@ class Action(Enum):
     MANAGE_TASKS = auto()
     MANAGE_SCHEDULES = auto()
     MANAGE_WEBHOOKS = auto()
+    MANAGE_CHAT = auto()
     CHANGE_RULES = auto()
     EDIT_CAREERS = auto()
     CHANGE_PRIVACY = auto()
@@ -191,6 +192,7 @@ RULES: dict[Action, Rule] = {
     Action.MANAGE_TASKS: _WHOLE_RECRUITER,
     Action.MANAGE_SCHEDULES: _WHOLE_OWNER,
     Action.MANAGE_WEBHOOKS: _WHOLE_OWNER,  # and read deliveries, which may hold secrets
+    Action.MANAGE_CHAT: _OWNER_IN_PERSON,  # channels, and the app whose buttons act here
     Action.CHANGE_RULES: _OWNER,  # capacity and policy
     Action.EDIT_CAREERS: _OWNER_IN_PERSON,  # the careers page: its address, words and domain
     Action.CHANGE_PRIVACY: _OWNER_IN_PERSON,  # notice, consents, who is responsible, retention

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -30,8 +32,15 @@ from tasks.registry import task_type
 from tasks.signature import JsonSchema
 
 KEY = "report.weekly"
+_follow_ups: list[Callable[[Job, WeeklyReport], object]] = []
 # How many of a company's last tasks are searched for a job's last report.
 LOOKED_AT = 200
+
+
+def register_follow_up(follow: Callable[[Job, WeeklyReport], object]) -> None:
+    """Call `follow` in the transaction of every later report. Registering twice is harmless."""
+    if follow not in _follow_ups:
+        _follow_ups.append(follow)
 
 
 @reads_replica
@@ -169,21 +178,29 @@ def make(
         if counted is not None:
             ledger = idle_seats.read_week(job, each)
             counted["idle_seats"] = ledger and ledger.seconds()
+    row = WeeklyReport(
+        job_id=job_id,
+        week=chosen.monday,
+        zone=zone,
+        figures={"week": figures, "before": before},
+        made_at=Now(),
+    )
+    return _keep(job, row)
+
+
+@transaction.atomic
+def _keep(job: Job, row: WeeklyReport) -> WeeklyReport:
+    """Store a report, and let others follow it in the same transaction."""
     WeeklyReport.objects.bulk_create(
-        [
-            WeeklyReport(
-                job_id=job_id,
-                week=chosen.monday,
-                zone=zone,
-                figures={"week": figures, "before": before},
-                made_at=Now(),
-            )
-        ],
+        [row],
         update_conflicts=True,
         unique_fields=["job", "week"],
         update_fields=["zone", "figures", "made_at"],
     )
-    return WeeklyReport.objects.get(job_id=job_id, week=chosen.monday)
+    stored = WeeklyReport.objects.get(job_id=job.id, week=row.week)
+    for follow in _follow_ups:
+        follow(job, stored)
+    return stored
 
 
 def _requested_week(monday: date | None, zone: str, now: datetime) -> Week:

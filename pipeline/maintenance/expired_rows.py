@@ -160,6 +160,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
     ),
     "attempts": (_age_sql("pipeline_webhookattempt", "at"), BATCH),
     "deliveries": (_age_sql("pipeline_webhookdelivery", "created_at"), BATCH),
+    "chat_messages": (_age_sql("pipeline_chatmessage", "created_at"), BATCH),
     "private_emails": (
         _removal_sql(
             "applicants_privateemail",

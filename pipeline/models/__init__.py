@@ -10,6 +10,12 @@ from pipeline.models.careers import (
     CareersPage,
     CareersSlug,
 )
+from pipeline.models.chat import (
+    ChatCard,
+    ChatChannel,
+    ChatMessage,
+    ChatService,
+)
 from pipeline.models.consents import (
     CONSENT_LENGTH,
     MOST_POOL_MONTHS,
@@ -218,6 +224,10 @@ __all__ = [
     "CareersSlug",
     "Change",
     "ChangeKind",
+    "ChatCard",
+    "ChatChannel",
+    "ChatMessage",
+    "ChatService",
     "ClockAdvance",
     "CompanyText",
     "ConsentVersion",

@@ -37,8 +37,9 @@ from pipeline.models import (
     Heartbeat,
     NoteMention,
 )
-from pipeline.notifications.alert_words import ALERT_WORDS
+from pipeline.notifications.alerts import ALERT_WORDS
 from pipeline.notifications.applicants import OVER, is_offer_over
+from pipeline.notifications.chats import post_alert
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
 from pipeline.notifications.rendering import render_email, render_unsubscribe_header
@@ -91,19 +92,21 @@ _NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
 
 
 def email_alert(company_id: UUID, kind: str, *, about: str = "", job_id: UUID | None = None) -> int:
-    """Email the members who want alerts and may see the page; once a day for the same thing.
+    """Tell the members who want alerts and may see the page, and chats; once a day for each thing.
 
     `kind` is a key of ALERT_WORDS, `about` the id of the thing; with the job that it belongs to,
-    also those who may act on that job alone. Returns the number of tasks; part
-    of the caller's transaction.
+    also those who may act on that job alone. Returns the number of emails; part of the caller's
+    transaction.
     """
     assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
+    day = instants.now().date().isoformat()
+    if settings.NOTIFY:
+        post_alert(company_id, kind, about, day, job_id)
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
     action = ALERT_WORDS[kind].action
     team = members_allowed(action, company_id=company_id, job_id=job_id)
     wanting = team.filter(alerts=True)
-    day = instants.now().date().isoformat()
     tasks = [
         NewTask(
             ALERT_TASK,

@@ -34,9 +34,9 @@ from pipeline.line.event_log import logged_time
 from pipeline.mail import links
 from pipeline.mail.links import LinkedOffer
 from pipeline.models import OVERTAKEN, Application
+from pipeline.notifications.alerts import ALERT_WORDS
 from pipeline.notifications.applicants import email_facts
 from pipeline.notifications.companies import (
-    ALERT_WORDS,
     JobFigures,
     company_alert_email,
     company_digest_email,

@@ -35,6 +35,7 @@ from pipeline.models import (
     ReviewNotice,
 )
 from pipeline.notifications import push
+from pipeline.notifications.chats import post_overdue, post_seats
 from pipeline.notifications.devices import KEPT_FOR, DeviceText, Owner, short_title
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.rendering import render_email, render_unsubscribe_header
@@ -91,10 +92,12 @@ def follow_seats(job_id: UUID, first_seq: Positive, last_seq: Positive) -> dict[
     ]
     for application_id, since in seats:
         rota.assign_in_turn(job, application_id, since)
-    if not seats or job.is_test or not _are_emails_sent():
+    if not seats or job.is_test or not settings.NOTIFY:
         return {"emails": 0}
     with transaction.atomic():
-        return {"emails": tell(job, News.SEAT, note_once(seats, Kind.SEAT))}
+        new = note_once(seats, Kind.SEAT)
+        post_seats(job, [each for each in seats if each[0] in new], first_seq)
+        return {"emails": tell(job, News.SEAT, new) if _are_emails_sent() else 0}
 
 
 @task_type(key=TARGETS, owner="site", queue="upkeep", cap=1)
@@ -103,7 +106,7 @@ def follow_targets() -> dict[str, int]:
 
     Once for each review: `ReviewNotice` remembers it.
     """
-    if not _are_emails_sent():
+    if not settings.NOTIFY:
         return {"emails": 0}
     now, jobs, emails = instants.now(), read_jobs_with_target(), 0
     due = read_late_reviews(jobs, now, times=1, without=[Kind.DUE, Kind.OVERDUE])
@@ -113,8 +116,11 @@ def follow_targets() -> dict[str, int]:
         # One email for each review: what is overdue is not also due.
         only_due = [seat for seat in due.get(job.id, []) if seat not in overdue]
         with transaction.atomic():
-            emails += tell(job, News.OVERDUE, note_once(overdue, Kind.OVERDUE))
-            emails += tell(job, News.DUE, note_once(only_due, Kind.DUE))
+            new = note_once(overdue, Kind.OVERDUE)
+            post_overdue(job, [seat for seat in overdue if seat[0] in new])
+            if _are_emails_sent():
+                emails += tell(job, News.OVERDUE, new)
+                emails += tell(job, News.DUE, note_once(only_due, Kind.DUE))
     return {"emails": emails}
 
 

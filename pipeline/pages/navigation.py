@@ -134,6 +134,15 @@ SECTIONS = (
                 about=_("Your privacy notice and consents, and how long data is kept."),
             ),
             Place(
+                name="chat",
+                label=_("Chat"),
+                icon="chat-bubble-oval-left-ellipsis",
+                action=Action.MANAGE_CHAT,
+                about=_("Messages in Slack or Microsoft Teams when somebody waits for you."),
+                within="new_chat chat_channel edit_chat end_chat",
+                in_sandbox=False,  # nothing leaves a sandbox
+            ),
+            Place(
                 name="job_templates",
                 label=_("Job templates"),
                 icon="bookmark",

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from pipeline.pages import (
     attachments,
+    chat,
     demo,
     files,
     gallery,
@@ -21,6 +22,7 @@ _HISTORY_JOB = "company/jobs/<uuid:job_id>"
 _FILES_JOB = "company/jobs/<uuid:job_id>"
 _IMPORTS_JOB = "company/jobs/<uuid:job_id>/import/"
 _IMPORTS_IMPORT = f"{_IMPORTS_JOB}<uuid:import_id>/"
+_CHAT_A = "company/chat/<uuid:channel_id>/"
 _WEBHOOKS_A = "company/webhooks/<uuid:webhook_id>/"
 _WEBHOOKS_DELIVERY = f"{_WEBHOOKS_A}deliveries/<uuid:delivery_id>/"
 
@@ -64,6 +66,13 @@ urlpatterns = [
     path(f"{_IMPORTS_IMPORT}not-taken-in.csv", imports.download_refused, name="import_refused"),
     path("", include("pipeline.pages.staff.urls")),
     path("", include("pipeline.pages.work.urls")),
+    path("company/chat/", chat.index, name="chat"),
+    path("company/chat/new/", chat.new, name="new_chat"),
+    path(_CHAT_A, chat.show, name="chat_channel"),
+    path(f"{_CHAT_A}edit/", chat.edit, name="edit_chat"),
+    path(f"{_CHAT_A}delete/", chat.delete, name="end_chat"),
+    path(f"{_CHAT_A}switch/", chat.switch, name="switch_chat"),
+    path(f"{_CHAT_A}test/", chat.test, name="test_chat"),
     path("company/webhooks/", webhooks.index, name="webhooks"),
     path("company/webhooks/new/", webhooks.new, name="new_webhook"),
     path(_WEBHOOKS_A, webhooks.show, name="webhook"),

@@ -20,10 +20,11 @@ from uuid_utils.compat import uuid7
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.models.webhooks import build_message_id
 from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
+from pipeline.outgoing.retries import requested_pause
 from pipeline.outgoing.sealed import SecretUnreadable
 from pipeline.webhooks import endpoints, queue
 from pipeline.webhooks.endpoints import SEAL, sign_delivery
-from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, LaneShares, State, Waiting, requested_pause
+from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, LaneShares, State, Waiting
 from tasks.advisory_locks import WEBHOOK_RUN_ENDS
 from tasks.json import as_json
 from tasks.sql.prepared import PreparedStatement

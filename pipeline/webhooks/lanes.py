@@ -1,4 +1,4 @@
-"""Endpoints that a run has leased, with the requests under way to each; times of repetitions.
+"""Endpoints that a run has leased, with the requests under way to each.
 
 A lane begins slowly, and sends more at once while the receiver answers. When attempt after attempt
 fails, the endpoint rests, and then one delivery is tried. So a hanging endpoint takes up hardly any
@@ -7,29 +7,21 @@ capacity, and its own deliveries do not use up their attempts in one outage.
 
 from __future__ import annotations
 
-import random
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.outgoing.client import Answer, Failure
-
-# Seconds between attempts, as Standard Webhooks advises: ten attempts in three days.
-DELAYS_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-MOST_ATTEMPTS = len(DELAYS_SECONDS) + 1
-JITTER = 0.1  # of the delay, so that what failed together is not repeated together
+from pipeline.outgoing.retries import delay_after_attempt
 
 MOST_AT_ONCE, FIRST_AT_ONCE = 10, 2  # requests under way to one endpoint
 REST_AFTER = 5  # failed attempts in a row
 FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
-LONGEST_ASKED_SECONDS = 3_600  # of the pauses that a receiver asks for
 LARGEST_BATCH = 50  # deliveries read at one time
 
 State = WebhookDelivery.State
@@ -199,28 +191,3 @@ class LaneShares:
         """Count a request that was sent."""
         self._of_company[company_id] += 1
         self._under_way += 1
-
-
-def delay_after_attempt(attempts: int) -> float | None:
-    """Return the seconds from a round's n-th attempt to its next one; None after the last."""
-    if attempts >= MOST_ATTEMPTS:
-        return None
-    return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311  no secret
-
-
-def requested_pause(answer: Answer) -> float:
-    """Return the pause that a receiver asks for in a Retry-After of 429 or 503; 0 if for none.
-
-    Either a number of seconds or a date; at most LONGEST_ASKED_SECONDS.
-    """
-    text = answer.headers.get("retry-after", "").strip()
-    if answer.status not in (429, 503) or not text:
-        return 0.0
-    if re.fullmatch(r"[0-9]{1,20}", text):
-        return float(min(int(text), LONGEST_ASKED_SECONDS))
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return 0.0
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return min(max(0.0, (at - datetime.now(UTC)).total_seconds()), LONGEST_ASKED_SECONDS)

@@ -100,6 +100,10 @@ PRESSED = {
     "undo_time": "test_the_time_to_undo_is_chosen_and_a_person_gets_more_time",
     "extend_offer": "test_the_time_to_undo_is_chosen_and_a_person_gets_more_time",
     "edit_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    **dict.fromkeys(
+        ("new_chat", "edit_chat", "end_chat", "switch_chat", "test_chat"),
+        "test_an_owner_connects_a_channel",
+    ),
     "edit_webhook": WEBHOOKS,
     "end_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "end_webhook": WEBHOOKS,

@@ -178,6 +178,8 @@ WORK: dict[str, Where] = {
     "edit_schedule": _schedule,
     "end_schedule": _schedule,
     "schedule_history": _schedule,
+    "chat": _nothing,
+    "new_chat": _nothing,
     "webhooks": _nothing,
     "new_webhook": _nothing,
     "webhook": _webhook,
@@ -220,7 +222,7 @@ ONLY_POSTED_TO = set(
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
-    withdraw_question company_email_html
+    withdraw_question company_email_html test_chat switch_chat
     withdraw_consent join_pool state_group decide_group
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device
@@ -254,6 +256,7 @@ ELSEWHERE = {
     ),
     "join": "test_colleagues.py",
     **dict.fromkeys(("bulk_message", "message_template"), "test_correspondence.py"),
+    **dict.fromkeys(("chat_channel", "edit_chat", "end_chat"), "test_chat.py"),
     "decision": "test_deciding.py",
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",

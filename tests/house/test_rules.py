@@ -68,6 +68,8 @@ WEBHOOK_ROOM = {  # lock a company, its endpoints and the place of a reader, nev
     "pipeline/webhooks/endpoints.py",
     "pipeline/webhooks/deliver.py",
     "pipeline/webhooks/queue.py",
+    "pipeline/chat/channels.py",
+    "pipeline/chat/delivery.py",
 }
 
 

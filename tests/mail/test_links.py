@@ -10,7 +10,7 @@ import pytest
 from django.urls import resolve
 
 from pipeline.mail import links
-from pipeline.notifications.companies import ALERT_WORDS
+from pipeline.notifications.alerts import ALERT_WORDS
 
 SOME = uuid4()
 LINKS = {

@@ -194,6 +194,7 @@ HASHES = frozenset(
     " pipeline_portaltoken.digest pipeline_throttle.id"
     " pipeline_equalityanswers.key"
     " pipeline_visitor.digest pipeline_visitorsalt.salt"
+    " pipeline_chatchannel.address pipeline_chatchannel.hint"
     " pipeline_webhookendpoint.old_secret pipeline_webhookendpoint.secret"
     " usersessions_usersession.session_key".split()
 )
@@ -216,6 +217,7 @@ OF_COMPANIES = frozenset(
     " pipeline_signondomain.domain pipeline_grouprole.group"
     " pipeline_provisionedgroup.name pipeline_provisionedgroup.external_id"
     " pipeline_criterion.label pipeline_criterion.help"
+    " pipeline_chatchannel.name"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
 )
@@ -270,6 +272,9 @@ CODES = frozenset(
     " pipeline_storedfile.content_type"
     " pipeline_plannedseats.zone pipeline_storedfile.purpose pipeline_weeklyreport.figures"
     " pipeline_weeklyreport.zone"
+    " pipeline_chatchannel.cards pipeline_chatchannel.language pipeline_chatchannel.off_reason"
+    " pipeline_chatchannel.service pipeline_chatmessage.about pipeline_chatmessage.card"
+    " pipeline_chatmessage.last_error pipeline_chatmessage.source pipeline_chatmessage.state"
     " pipeline_webhookattempt.error pipeline_webhookattempt.request_headers"
     " pipeline_webhookdelivery.body pipeline_webhookdelivery.last_error"
     " pipeline_webhookdelivery.source pipeline_webhookdelivery.state pipeline_webhookdelivery.type"

@@ -13,6 +13,7 @@ from applicants import codes, tokens
 from jobs import invitations, keys
 from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.attachments import uploads
+from pipeline.chat.queue import post_test
 from pipeline.consents import versions as consents
 from pipeline.consents.agreements import Agreed
 from pipeline.consents.versions import CONSENT, Wanted
@@ -26,6 +27,7 @@ from pipeline.models import (
     CareersLogo,
     CareersPage,
     CareersSlug,
+    ChatChannel,
     Criterion,
     DecisionNote,
     Email,
@@ -54,7 +56,7 @@ from pipeline.texts.words import save_text
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.endpoints import send_test
 from tasks.scheduling import schedules
-from tests.support import background_tasks, factories
+from tests.support import background_tasks, chat, factories
 from tests.support.accounts import member_of
 from tests.support.applicants import decide
 from tests.support.correspondence import from_applicant, from_company
@@ -112,6 +114,8 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.CareersPage": lambda acme: Q(company=acme),
     "pipeline.CareersSlug": lambda acme: Q(company=acme),
     "pipeline.Change": lambda acme: Q(company_id=acme.id),
+    "pipeline.ChatChannel": lambda acme: Q(company=acme),
+    "pipeline.ChatMessage": lambda acme: Q(channel__company=acme),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
     "pipeline.Criterion": lambda acme: Q(job__company=acme),
@@ -288,6 +292,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "import_id": file.id,
         **dict.fromkeys(("attachment_id", "upload_id"), attachment),
         **_webhook(acme),
+        **_chat(home),
         **PLAIN,
         **_of_team(home, owner),
         **dict.fromkeys(("object_id", "id"), str(owner.id)),
@@ -476,6 +481,16 @@ def _file(acme: Company, job: Any) -> StoredFile:
     )
     StoredPart.objects.create(file=file, number=0, data=data)
     return file
+
+
+def _chat(acme: Company) -> dict[str, Any]:
+    """Return the id of a channel, which only a live company has."""
+    row = ChatChannel.objects.filter(company=acme).first()
+    if row is None:
+        address = f"https://hooks.slack.com/services/{MARKER}"
+        row = chat.channel(acme.id, address, name=f"{MARKER} channel")
+        post_test(company_id=acme.id, channel_id=row.id)
+    return {"channel_id": row.id}
 
 
 def _webhook(acme: Company) -> dict[str, Any]:

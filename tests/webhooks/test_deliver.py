@@ -14,10 +14,10 @@ from django.db.models.functions import Now
 from jobs.models import Company, Role
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.companies import ALERT_TASK
+from pipeline.outgoing.retries import DELAYS_SECONDS, LONGEST_ASKED_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks import endpoints
 from pipeline.webhooks.deliver import send_due_webhooks
 from pipeline.webhooks.endpoints import rotate_secret, send_test
-from pipeline.webhooks.lanes import DELAYS_SECONDS, LONGEST_ASKED_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks.queue import DELIVER
 from tasks.models import Task
 from tests.support import factories

@@ -19,10 +19,12 @@ from jobs.retention import set_company_period
 from jobs.team import change_role
 from pipeline.careers.domains import set_domain
 from pipeline.careers.pages import save_page, set_logo
+from pipeline.chat import channels
 from pipeline.consents.pool import set_months
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.equality.questions import choose
 from pipeline.maintenance.expired_rows import ACTIVITY_DAYS, remove_batch
+from pipeline.models import ChatChannel
 from pipeline.privacy.erase import erase_person
 from pipeline.services.jobs import SeatPlan, cancel_seats, plan_seats
 from pipeline.texts import letterheads
@@ -31,6 +33,7 @@ from pipeline.texts.words import save_text
 from pipeline.webhooks import endpoints
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
+from tests.support.chat import channel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/company/activity/"
@@ -138,6 +141,13 @@ ACTS: dict[str, Callable[[UUID, UUID, UUID], Any]] = {
     "seats.cancelled": lambda _c, j, by: cancel_seats(
         job_id=j, planned_id=planned_by(j, by), actor=acting(by)
     ),
+    "chat.added": lambda c, _j, by: channel_by(c, by),
+    "chat.changed": lambda c, _j, by: channels.change(
+        company_id=c, channel_id=channel_by(c, by).id, changes={"is_active": False}, by=by
+    ),
+    "chat.deleted": lambda c, _j, by: channels.delete(
+        company_id=c, channel_id=channel_by(c, by).id, by=by
+    ),
     "webhook.created": lambda c, _j, by: endpoint_by(c, by),
     "webhook.changed": lambda c, _j, by: endpoints.change(
         company_id=c, endpoint_id=endpoint_by(c, by), changes={"is_active": False}, by=by
@@ -158,6 +168,10 @@ def acting(by: UUID) -> Actor:
 def planned_by(job: UUID, by: UUID) -> UUID:
     plan = SeatPlan(seats=1, first_at=timezone.now() + timedelta(days=2))
     return plan_seats(job_id=job, plan=plan, actor=acting(by)).id
+
+
+def channel_by(company_id: UUID, by: UUID) -> ChatChannel:
+    return channel(company_id, "https://hooks.slack.com/services/a", by=by)
 
 
 def endpoint_by(company_id: UUID, by: UUID) -> UUID:

@@ -1,4 +1,4 @@
-"""Words of the alerts that companies get by email."""
+"""Alerts to a company's members: their words, and the pages that they lead to."""
 
 from __future__ import annotations
 
@@ -103,5 +103,15 @@ ALERT_WORDS: dict[str, AlertWords] = {
         "/company/webhooks/",
         gettext_lazy("Webhooks"),
         Action.MANAGE_WEBHOOKS,
+    ),
+    "CHAT_DISABLED": AlertWords(
+        gettext_lazy("A chat channel was switched off"),
+        gettext_lazy(
+            "We switched off a chat channel, because every message to it failed for three days or"
+            " the chat says that its address is gone. Enter a new address, then switch it on."
+        ),
+        "/company/chat/",
+        gettext_lazy("Chat"),
+        Action.MANAGE_CHAT,
     ),
 }
