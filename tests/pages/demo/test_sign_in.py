@@ -118,7 +118,7 @@ def test_a_made_up_token_signs_nobody_in(visitor: Client, token: str) -> None:
     assert "_auth_user_id" not in visitor.session
 
 
-def test_the_links_are_printed_for_both(settings: Any) -> None:
+def test_the_links_are_printed_for_all_three(settings: Any) -> None:
     printed = demo_links("http://127.0.0.1:8123")
 
-    assert printed.count("http://127.0.0.1:8123/demo/sign-in/") == 2
+    assert printed.count("http://127.0.0.1:8123/demo/sign-in/") == 3
