@@ -66,6 +66,8 @@ class User(AbstractUser):
     language = models.CharField(max_length=16, blank=True, default="", db_default="")
     # Chosen by themselves: for emails, and for pages after each sign-in; empty without a choice.
     chosen_language = models.CharField(max_length=16, blank=True, default="", db_default="")
+    # Names the content of its UserPicture; empty: none.
+    picture_digest = models.CharField(max_length=32, blank=True, default="", db_default="")
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -80,6 +82,16 @@ class User(AbstractUser):
     def languages(self) -> tuple[str, str]:
         """Return the languages of their emails: the chosen one, then the last used."""
         return self.chosen_language, self.language
+
+
+class UserPicture(models.Model):
+    """Picture of a staff account, as this site has encoded it: WebP."""
+
+    user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="+")
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return str(self.user_id)
 
 
 class Company(models.Model):

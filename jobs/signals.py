@@ -9,11 +9,12 @@ from allauth.account import signals as account
 from allauth.account.signals import password_reset
 from allauth.mfa import signals as mfa
 from django.contrib.auth import signals as auth
-from django.db.models.signals import post_save
+from django.db.models.signals import post_delete, post_save
 from django.dispatch import Signal, receiver
 
 from jobs import activity
 from jobs.models import Membership, User
+from jobs.pictures import remove_own_picture
 
 security = logging.getLogger("security")
 
@@ -34,6 +35,20 @@ def add_allauth_address(instance: User, created: bool, **_: Any) -> None:
             primary=True,
             verified=instance.has_usable_password(),
         )
+
+
+@receiver(post_delete, sender=Membership)
+def forget_picture(instance: Membership, **_: Any) -> None:
+    """Remove the picture of an account that has just left its last team."""
+    if not Membership.objects.filter(user_id=instance.user_id).exists():
+        remove_own_picture(user_id=instance.user_id)
+
+
+@receiver(post_save, sender=User)
+def forget_closed_picture(instance: User, created: bool, **_: Any) -> None:
+    """Remove the picture of an account that is closed."""
+    if not (created or instance.is_active):
+        remove_own_picture(user_id=instance.id)
 
 
 @receiver(password_reset)

@@ -6,20 +6,12 @@ from hashlib import sha256
 from io import BytesIO
 from typing import IO, NamedTuple
 
-from django.utils.translation import gettext as _
-from PIL import Image, ImageOps
+from PIL import Image
 
-MOST_BYTES = 2 * 2**20
-MOST_PIXELS = 12_000_000  # 48 MB while it is read
+from jobs.pictures import DIGEST_LENGTH, read_picture
+
 MOST_SIDE = 512  # of what is kept
-FEWEST_SIDE = 16
 MOST_KEPT_BYTES = 2**18
-KINDS = ("PNG", "JPEG", "WEBP")
-DIGEST_LENGTH = 32
-
-
-class LogoRefused(ValueError):
-    """The file cannot be a logo. The text says why, and what to do."""
 
 
 class Logo(NamedTuple):
@@ -38,25 +30,9 @@ class Logo(NamedTuple):
 def encode(file: IO[bytes], size: int) -> Logo:
     """Return a file of `size` bytes as a logo: its first picture, upright, without metadata.
 
-    The size of the picture is read from its head, before anything is unpacked. Raises LogoRefused.
+    Raises PictureRefused.
     """
-    if size > MOST_BYTES:
-        raise LogoRefused(_("Choose a file of at most 2 MB."))
-    try:
-        with Image.open(file, formats=KINDS) as picture:
-            if picture.width * picture.height > MOST_PIXELS:
-                raise LogoRefused(_("Choose a picture of at most 12 million pixels."))
-            if min(picture.size) < FEWEST_SIDE:
-                raise LogoRefused(_("Choose a picture of at least 16 pixels on each side."))
-            picture.draft("RGB", (MOST_SIDE, MOST_SIDE))  # JPEG alone: unpacks fewer pixels
-            upright = ImageOps.exif_transpose(picture).convert("RGBA")
-    except LogoRefused:
-        raise
-    except (OSError, SyntaxError, ValueError, EOFError, Warning, MemoryError,
-            Image.DecompressionBombError):  # fmt: skip
-        raise LogoRefused(
-            _("This is no PNG, JPEG or WebP picture, or it is damaged. Choose another file.")
-        ) from None
+    upright = read_picture(file, size, most_side=MOST_SIDE)
     upright.thumbnail((MOST_SIDE, MOST_SIDE))
     return _written(upright)
 

@@ -143,7 +143,7 @@ def _checked_origin(text: str) -> str:
 
 
 def set_logo(*, company_id: UUID, file: IO[bytes], size: int, by: UUID) -> None:
-    """Encode a file as the logo of a company that has a page. Raises LogoRefused."""
+    """Encode a file as the logo of a company that has a page. Raises PictureRefused."""
     logo = logos.encode(file, size)
     values = {
         "digest": logo.digest,

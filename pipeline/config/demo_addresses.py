@@ -2,10 +2,13 @@
 
 COMPANY = "Harbour & Pine (demo)"
 OWNER = "owner@demo.example"
+# A colleague who sees a single job.
+HIRING_MANAGER = "hiring@demo.example"
 STAFF_NAMES = {
     OWNER: "Ines Brandt",
     "recruiter@demo.example": "Jonas Lind",
     "viewer@demo.example": "Vera Sousa",
+    HIRING_MANAGER: "Tomas Reyes",
 }
 # The applicant for whom `run.py` prints a sign-in link, and the people who apply with one click.
 APPLICANT = "Mia Larsen"

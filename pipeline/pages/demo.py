@@ -33,6 +33,9 @@ from pipeline.services.joining import apply
 from pipeline.web import addresses
 from pipeline.web.addresses import has_story_access
 
+# The staff accounts whom a link signs in.
+_STAFF = {addresses.OWNER: demo.OWNER, addresses.HIRING: demo.HIRING_MANAGER}
+
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -44,11 +47,11 @@ def sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
         return _ask_sign_in(request, "", status=410)
     if request.method != "POST":
         return _ask_sign_in(request, who)
-    if who == addresses.OWNER:
-        owner = User.objects.filter(email=demo.OWNER, is_active=True).first()
-        if owner is None:
+    if who in _STAFF:
+        user = User.objects.filter(email=_STAFF[who], is_active=True).first()
+        if user is None:
             raise Http404
-        return perform_login(request, owner, email_verification="none")
+        return perform_login(request, user, email_verification="none")
     address = demo.demo_address(demo.APPLICANT)
     person = Applicant.objects.filter(email=address).first()
     if person is None:
@@ -58,7 +61,7 @@ def sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 def _ask_sign_in(request: HttpRequest, who: str, *, status: int = 200) -> HttpResponse:
-    name = demo.COMPANY if who == addresses.OWNER else demo.APPLICANT
+    name = demo.COMPANY if who in _STAFF else demo.APPLICANT
     context = {"who": who, "name": name}
     response = render(request, "demo/sign_in.html", context, status=status)
     response["Referrer-Policy"] = "strict-origin"  # this page's URL is a secret

@@ -8,13 +8,16 @@ import zlib
 from collections.abc import Sequence
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from heroicons.templatetags import heroicons
 
+from jobs.models import User
 from pipeline.wording.english import strip_reordering
 
 TINTS = ("one", "two", "three", "four", "five")
+SHOWN_SIDE = 36  # of a picture of staff; the style sheet makes it smaller
 MOST_SEAT_DOTS = 12  # words beside them say how many there are
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE = 104, 40, 4
 
@@ -51,6 +54,26 @@ def tag_avatar(name: object, kind: str = "") -> SafeString:
         f" {kind}" if kind else "",
         find_initials(plain),
     )
+
+
+@register.simple_tag(name="staff_avatar")
+def tag_staff_avatar(user: User | None, kind: str = "") -> SafeString:
+    """Return the circle of a member of the team: the picture if they have one, over the initials.
+
+    Only for pages of the company: others cannot load the picture. `kind` as in `avatar`. Nothing
+    for an account that is gone.
+    """
+    if user is None:
+        return SafeString("")
+    circle = tag_avatar(user.shown_name, kind)
+    if not user.picture_digest:
+        return circle
+    address = reverse("colleague_picture", args=[user.id, user.picture_digest])
+    picture = format_html(
+        '<img src="{}" alt="" width="{}" height="{}" loading="lazy" decoding="async">',
+        *(address, SHOWN_SIDE, SHOWN_SIDE),
+    )
+    return SafeString(circle.replace("</span>", f"{picture}</span>"))
 
 
 def find_initials(name: str) -> str:

@@ -144,7 +144,7 @@ def answer_proxy_probe(request: HttpRequest) -> dict[str, str] | None:
 
 
 LINK_LIFETIME = timedelta(hours=1)
-OWNER, APPLICANT = "owner", "applicant"
+OWNER, HIRING, APPLICANT = "owner", "hiring", "applicant"
 _DEMO_SALT = "pipeline.demo.sign_in"
 
 
@@ -165,7 +165,7 @@ def require_demo_access(request: HttpRequest) -> None:
 
 
 def demo_access_token(who: str) -> str:
-    """Return a token that signs in as the demo's OWNER or APPLICANT for LINK_LIFETIME.
+    """Return a token that signs in as the demo's OWNER, HIRING or APPLICANT for LINK_LIFETIME.
 
     With a separate database there is none: an empty string.
     """
@@ -178,4 +178,4 @@ def read_demo_access_token(token: str) -> str | None:
         who = signing.loads(token, salt=_DEMO_SALT, max_age=LINK_LIFETIME)
     except signing.BadSignature:
         return None
-    return who if who in (OWNER, APPLICANT) else None
+    return who if who in (OWNER, HIRING, APPLICANT) else None

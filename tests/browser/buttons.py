@@ -79,6 +79,7 @@ PRESSED = {
     "pass_mine": "test_an_applicant_passes_the_next_turn",
     "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",
     "change_name": "test_a_member_says_their_name",
+    "change_picture": "test_a_member_shows_a_picture_and_removes_it",
     "sign_up": "test_a_company_begins_with_its_first_job",
     "sign_up_code": "test_a_company_begins_with_its_first_job",
     "choose_company_emails": "test_a_member_chooses_their_emails",

@@ -215,7 +215,7 @@ STAFF: dict[str, Where] = {
 }
 ONLY_POSTED_TO = set(
     """
-    annotate saved_view apply apply_as change_name choose_company_emails confirm_mine
+    annotate saved_view apply apply_as change_name change_picture choose_company_emails confirm_mine
     create_sandbox dead_replay dead_ticked
     import_start import_undo job_open job_pause job_retention make_report move_clock
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
@@ -237,7 +237,8 @@ ONLY_POSTED_TO = set(
 NO_PAGES = set(
     """
     attachment_file my_file
-    careers_colours careers_feed careers_logo careers_preview job_picture site_feed
+    careers_colours careers_feed careers_logo careers_preview colleague_picture job_picture
+    site_feed
     company_report_file company_sources_file job_sources_file
     export favicon import_refused import_sample left_icon manifest my_data_download my_data_archive
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Membership
+from jobs.pictures import SIDE
 from tests.browser.buttons import shows
 from tests.browser.helpers import (
     axe,
@@ -19,6 +20,7 @@ from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
+from tests.careers.test_logos import picture
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +71,24 @@ def test_a_member_says_their_name(owner: Hands, world: World) -> None:
     expect(owner.page.locator(".rail-name .strong")).to_have_text("Ines Brandt")
     world.owner.refresh_from_db()
     assert world.owner.name == "Ines Brandt"
+
+
+def test_a_member_shows_a_picture_and_removes_it(owner: Hands, world: World) -> None:
+    owner.page.goto("/account/")
+    file = {"name": "me.png", "mimeType": "image/png", "buffer": picture("PNG", (300, 200))}
+    owner.page.get_by_label("Picture").set_input_files([file])
+
+    owner.press("Save picture")
+
+    shows(owner.page, "Your picture is saved.")
+    owner.page.goto("/company/team/")
+    shown = owner.page.locator(".team .avatar img")
+    expect(shown).to_have_count(1)
+    expect(shown).to_have_js_property("naturalWidth", SIDE)
+    owner.page.goto("/account/")
+    owner.press("Remove picture")
+    shows(owner.page, "Your picture is removed.")
+    expect(owner.page.locator(".avatar img")).to_have_count(0)
 
 
 def test_a_typed_address_is_not_typed_again(page: Page, site: Site) -> None:

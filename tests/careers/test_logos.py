@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from jobs import pictures
+from jobs.pictures import PictureRefused
 from pipeline.careers import logos
-from pipeline.careers.logos import Logo, LogoRefused, encode
+from pipeline.careers.logos import Logo, encode
 
 
 def picture(kind: str, size: tuple[int, int] = (200, 100), **options: Any) -> bytes:
@@ -45,7 +47,7 @@ def test_pictures_of_three_kinds_become_png(kind: str) -> None:
 
     assert logo.data.startswith(b"\x89PNG")
     assert (logo.width, logo.height) == (200, 100)
-    assert len(logo.digest) == logos.DIGEST_LENGTH
+    assert len(logo.digest) == pictures.DIGEST_LENGTH
 
 
 def test_a_large_picture_is_made_smaller_and_keeps_its_shape() -> None:
@@ -85,15 +87,15 @@ def test_a_photograph_is_kept_in_few_bytes() -> None:
 
 @pytest.mark.parametrize("side", [12_000, 20_000, 2**31 - 1])
 def test_a_picture_that_would_unpack_to_gigabytes_is_refused(side: int) -> None:
-    with pytest.raises(LogoRefused):
+    with pytest.raises(PictureRefused):
         encoded(bomb(side, side))
 
 
 def test_a_whole_picture_with_too_many_pixels_is_refused() -> None:
     data = picture("PNG", (4_000, 4_000))
-    assert len(data) < logos.MOST_BYTES
+    assert len(data) < pictures.MOST_BYTES
 
-    with pytest.raises(LogoRefused, match="12 million pixels"):
+    with pytest.raises(PictureRefused, match="12 million pixels"):
         encoded(data)
 
 
@@ -115,10 +117,10 @@ def test_a_whole_picture_with_too_many_pixels_is_refused() -> None:
     ],
 )
 def test_other_kinds_and_damaged_files_are_refused(data: bytes) -> None:
-    with pytest.raises(LogoRefused):
+    with pytest.raises(PictureRefused):
         encoded(data)
 
 
 def test_a_file_that_is_too_large_is_not_even_read() -> None:
-    with pytest.raises(LogoRefused, match="2 MB"):
-        encode(BytesIO(b""), logos.MOST_BYTES + 1)
+    with pytest.raises(PictureRefused, match="2 MB"):
+        encode(BytesIO(b""), pictures.MOST_BYTES + 1)

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from jobs.models import Company, Job
+from jobs.models import Company, Job, JobMember
 from pipeline.audit.verify import verify_job
 from pipeline.database import instants
 from pipeline.domain.states import ActorKind
@@ -32,6 +32,7 @@ from pipeline.models import (
     ImportRun,
     JobFollower,
     JobForecast,
+    LineException,
     Score,
     WebhookAttempt,
     WebhookDelivery,
@@ -115,6 +116,24 @@ def test_its_first_visitor_finds_forecasts_and_its_operator_no_log(
 
     assert any(row.positions for row in JobForecast.objects.all())
     assert [each for each in caplog.records if each.name == "security"] == []
+
+
+def test_it_has_reserved_seats_an_exception_and_a_colleague_of_one_job() -> None:
+    demo = seed.create_missing()
+
+    ours = Job.objects.filter(company_id=demo.company_id)
+    reserving = ours.get(posting__title="Marina receptionist")
+    assert (reserving.reserved_seats, reserving.reserved_for) == (2, "INTERNAL")
+    [ahead] = LineException.objects.all()
+    assert (ahead.job.posting.title, ahead.reason) == ("Sailmaker", "OUR_ERROR")
+    assert ahead.people_passed >= 1
+    [role] = JobMember.objects.filter(membership__company_id=demo.company_id)
+    assert (role.role, role.job.posting.title) == ("HIRING_MANAGER", "Rigger")
+    assert role.membership.role == ""
+    for job_id in (reserving.id, ahead.job_id):
+        assert verify_job(job_id).is_sound
+    seed.create_missing()
+    assert LineException.objects.count() == 1
 
 
 def test_the_past_has_a_contest_that_was_answered_and_one_that_waits() -> None:

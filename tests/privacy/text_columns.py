@@ -19,6 +19,7 @@ class Personal:
 
 _DERIVED = "not by itself: made from the name"
 _ACCOUNT = "on the account page"
+_PICTURE = "when it is removed; with the last team or the account"
 _DEVICE = "erased; when it is removed; a member's, with their last team or their account"
 _KEPT = "applications.kept_by_the_company"
 
@@ -146,6 +147,8 @@ PERSONAL: dict[str, Personal] = {
     "jobs_user.first_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.last_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.name": Personal("staff", _ACCOUNT, "kept with the account"),
+    "jobs_user.picture_digest": Personal("staff", _ACCOUNT, _PICTURE),
+    "jobs_userpicture.data": Personal("staff", _ACCOUNT, _PICTURE),
     "jobs_user.language": Personal("staff", "no: only emails show it", "kept with the account"),
     "jobs_user.chosen_language": Personal(
         "staff", "on the account’s page", "kept with the account"

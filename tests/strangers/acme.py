@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from applicants import codes, tokens
 from jobs import invitations, keys
-from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
+from jobs.models import Company, Job, JobPosting, Membership, Role, Scope, UserPicture
 from pipeline.attachments import uploads
 from pipeline.chat.queue import post_test
 from pipeline.consents import versions as consents
@@ -90,6 +90,7 @@ OF_COMPANY: dict[str, Any] = {
     "jobs.Membership": lambda acme: Q(company=acme),
     "jobs.Retention": lambda acme: Q(job__company=acme),
     "jobs.User": lambda acme: Q(memberships__company=acme),
+    "jobs.UserPicture": lambda acme: Q(user__memberships__company=acme),
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
     "pipeline.Agreement": lambda acme: Q(application__job__company=acme),
     "pipeline.ApplicationSource": lambda acme: Q(application__job__company=acme),
@@ -438,6 +439,8 @@ def _key(acme: Company) -> Any:
 def _of_team(home: Company, owner: Any) -> dict[str, Any]:
     made, _ = invitations.create(company_id=home.id, by=owner.id, role=Role.VIEWER, days=7, uses=1)
     member = Membership.objects.get(company=home, user=owner)
+    UserPicture.objects.get_or_create(user=owner, defaults={"data": MARKER.encode()})
+    type(owner).objects.filter(id=owner.id).update(picture_digest="0" * 32)
     provider, _ = IdentityProvider.objects.get_or_create(
         company=home,
         defaults={
@@ -460,6 +463,7 @@ def _of_team(home: Company, owner: Any) -> dict[str, Any]:
         "token_id": token.id,
         "invitation_id": made.id,
         "membership_id": member.id,
+        "user_id": owner.id,
         "provider_id": provider.id,
         "domain_id": domain.id,
         "group_role_id": group.id,

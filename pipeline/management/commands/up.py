@@ -53,6 +53,8 @@ To act as one of its applicants over the API, create a token:
 LINKS = """
 As the owner of {company}, with one click, for an hour:
   {site}/demo/sign-in/{owner}/
+As a hiring manager who sees one job alone:
+  {site}/demo/sign-in/{hiring}/
 As the applicant {name}:
   {site}/demo/sign-in/{applicant}/
 
@@ -133,6 +135,7 @@ def demo_links(site: str) -> str:
         site=site,
         company=COMPANY,
         owner=addresses.demo_access_token(addresses.OWNER),
+        hiring=addresses.demo_access_token(addresses.HIRING),
         name=APPLICANT,
         applicant=addresses.demo_access_token(addresses.APPLICANT),
     )

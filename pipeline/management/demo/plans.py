@@ -207,6 +207,8 @@ COMPANIES = (
 
 # The job of the demo with a number of positions, and the one with a closing date.
 FILLING, CLOSING = "Pastry chef", "Marina receptionist"
+# The job of the demo in whose line one person was moved ahead.
+SAILMAKER = "Sailmaker"
 
 MOVING = LiveJob(
     posting=Posting(

@@ -33,6 +33,7 @@ from pipeline.management.demo import records
 from pipeline.management.demo.careers import add_careers_page
 from pipeline.management.demo.clock import simulated_time
 from pipeline.management.demo.correspondence import add_messages
+from pipeline.management.demo.fairness import add_fairness
 from pipeline.management.demo.forms import add_cv, fill_for
 from pipeline.management.demo.origins import count_views, origin_of, tell_people
 from pipeline.management.demo.past import JobPast, PastActs
@@ -117,6 +118,8 @@ def create_missing() -> Demo:
             add_reviews(company, job_id)
         add_words(company, staff_id)
         add_messages(company)
+        with silenced_emails():
+            add_fairness(company, staff)
     moving, story = (create_live_job(job, company, staff) for job in (MOVING, STORY))
     if is_new:
         tell_nobody(company, moving)

@@ -19,10 +19,10 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Company
+from jobs.pictures import PictureRefused
 from pipeline.careers import colours, domains
 from pipeline.careers.domains import Problem
 from pipeline.careers.job_posting import page_url
-from pipeline.careers.logos import LogoRefused
 from pipeline.careers.pages import (
     PageRefused,
     checked_origins,
@@ -208,7 +208,7 @@ def change_logo(request: HttpRequest) -> HttpResponse:
     file = form.cleaned_data["logo"]
     try:
         set_logo(company_id=member.company.id, file=file, size=file.size, by=member.user.id)
-    except LogoRefused as refused:
+    except PictureRefused as refused:
         form.add_error("logo", str(refused))
         return _render(request, member, logo=form, status=422)
     messages.success(request, _("The logo is saved."))

@@ -14,17 +14,24 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.cache import cache_control, never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from jobs import accounts
 from jobs.accounts import has_second_step
 from jobs.models import Telling, User
+from jobs.pictures import (
+    PictureRefused,
+    read_colleague_picture,
+    remove_own_picture,
+    set_own_picture,
+)
 from jobs.team import locked_companies, set_away, set_member_emails
 from pipeline.pages.access import current_memberships, switch_current_member
-from pipeline.pages.staff.forms import OwnNameForm
+from pipeline.pages.staff.forms import OwnNameForm, OwnPictureForm
 from pipeline.wording.english import isolated, joined
 
 TELLINGS = [
@@ -55,14 +62,59 @@ def change_name(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-def _render(request: HttpRequest, form: OwnNameForm) -> HttpResponse:
+@require_POST
+@login_required
+def change_picture(request: HttpRequest) -> HttpResponse:
+    """Save an uploaded picture of the account, or with `remove` remove it."""
     user = cast(User, request.user)
+    if "remove" in request.POST:
+        remove_own_picture(user_id=user.id)
+        messages.success(request, _("Your picture is removed."))
+        return redirect("account")
+    if not current_memberships(request):
+        raise Http404
+    form = OwnPictureForm(request.POST, request.FILES)
+    if form.is_valid():
+        file = form.cleaned_data["picture"]
+        try:
+            set_own_picture(user_id=user.id, file=file, size=file.size)
+        except PictureRefused as refused:
+            form.add_error("picture", str(refused))
+        else:
+            messages.success(request, _("Your picture is saved."))
+            return redirect("account")
+    return _render(request, OwnNameForm(initial={"name": user.name}), form)
+
+
+@require_safe
+@cache_control(private=True, max_age=3_600)
+def show_picture(request: HttpRequest, user_id: UUID, digest: str) -> HttpResponse:
+    """Return a picture of a member of a team, to the team alone."""
+    companies = [each.company_id for each in current_memberships(request)]
+    data = read_colleague_picture(companies, user_id, digest) if companies else None
+    if data is None:
+        raise Http404
+    response = HttpResponse(data, content_type="image/webp")
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'; frame-ancestors 'none'"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+def _render(
+    request: HttpRequest, form: OwnNameForm, picture: OwnPictureForm | None = None
+) -> HttpResponse:
+    user = cast(User, request.user)
+    has_errors = bool(form.errors or (picture and picture.errors))
+    address = (user.id, user.picture_digest)
     held = list(Authenticator.objects.filter(user=user).order_by("created_at"))
     recovery_codes = Authenticator.Type.RECOVERY_CODES
     codes = next((each for each in held if each.type == recovery_codes), None)
     locked = locked_companies(user.id)
     context = {
         "name_form": form,
+        "picture_form": picture or OwnPictureForm(),
+        "own_picture": reverse("colleague_picture", args=address) if address[1] else "",
         "new_address": EmailAddress.objects.filter(user=user, verified=False).first(),
         "passkeys": [each for each in held if each.type == Authenticator.Type.WEBAUTHN],
         "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
@@ -74,7 +126,7 @@ def _render(request: HttpRequest, form: OwnNameForm) -> HttpResponse:
         "locked_names": joined([isolated(name) for name in locked]),
         "tellings": TELLINGS,
     }
-    return render(request, "staff/account.html", context, status=422 if form.errors else 200)
+    return render(request, "staff/account.html", context, status=422 if has_errors else 200)
 
 
 @require_POST

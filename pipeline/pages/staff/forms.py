@@ -50,6 +50,16 @@ class OwnNameForm(PlainForm):
     )
 
 
+class OwnPictureForm(PlainForm):
+    """File with a picture of the signed-in account."""
+
+    picture = forms.FileField(
+        label=pgettext_lazy("label", "Picture"),
+        widget=forms.ClearableFileInput(attrs={"accept": "image/png,image/jpeg,image/webp"}),
+        help_text=_("PNG, JPEG or WebP, at most 2 MB."),
+    )
+
+
 class RoleForm(PlainForm):
     """Form for a member's role."""
 

@@ -29,6 +29,12 @@ urlpatterns = [
     path("company/settings/", settings.show, name="company_settings"),
     path("company/rail/", settings.list_rail_jobs, name="rail_jobs"),
     path("account/name/", account.change_name, name="change_name"),
+    path("account/picture/", account.change_picture, name="change_picture"),
+    path(
+        "account/pictures/<uuid:user_id>/<slug:digest>.webp",
+        account.show_picture,
+        name="colleague_picture",
+    ),
     path("account/", account.show, name="account"),
     path("account/emails/", account.choose_emails, name="choose_company_emails"),
     path("account/devices/", devices.show, name="account_devices"),

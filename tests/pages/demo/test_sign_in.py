@@ -9,7 +9,9 @@ import pytest
 from django.test import Client
 
 from jobs.companies import create_company
-from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
+from jobs.models import Company, JobRole
+from jobs.team import give_job_role
+from pipeline.config.demo_addresses import APPLICANT, HIRING_MANAGER, OWNER, demo_address
 from pipeline.management.commands.up import demo_links
 from pipeline.web import addresses
 from tests.support import factories
@@ -42,6 +44,21 @@ def test_the_owners_link_opens_the_companys_jobs(visitor: Client) -> None:
     assert entered.status_code == 200
 
 
+def test_the_hiring_managers_link_opens_one_job_alone(visitor: Client) -> None:
+    company = Company.objects.get()
+    seen, other = (factories.job(company_id=company.id) for _ in range(2))
+    give_job_role(
+        company_id=company.id, job_id=seen, email=HIRING_MANAGER, role=JobRole.HIRING_MANAGER
+    )
+
+    shown = visitor.get(link_of("hiring"))
+    visitor.post(link_of("hiring"))
+
+    assert "sees one job alone" in text_of(shown)
+    assert visitor.get(f"/company/jobs/{seen}/").status_code == 200
+    assert visitor.get(f"/company/jobs/{other}/").status_code == 404
+
+
 def test_the_applicants_link_opens_her_applications(visitor: Client) -> None:
     entered = visitor.post(link_of("applicant"), follow=True)
 
@@ -49,7 +66,7 @@ def test_the_applicants_link_opens_her_applications(visitor: Client) -> None:
     assert "Your applications" in text_of(entered)
 
 
-@pytest.mark.parametrize("who", ["owner", "applicant"])
+@pytest.mark.parametrize("who", ["owner", "hiring", "applicant"])
 @pytest.mark.parametrize(
     "environment",
     [
@@ -66,7 +83,7 @@ def test_no_link_works_from_another_machine(
     assert not visitor.session.keys()
 
 
-@pytest.mark.parametrize("who", ["owner", "applicant"])
+@pytest.mark.parametrize("who", ["owner", "hiring", "applicant"])
 def test_no_link_exists_or_works_with_a_database_of_ones_own(
     visitor: Client, settings: Any, who: str
 ) -> None:
@@ -101,7 +118,7 @@ def test_a_made_up_token_signs_nobody_in(visitor: Client, token: str) -> None:
     assert "_auth_user_id" not in visitor.session
 
 
-def test_the_links_are_printed_for_both(settings: Any) -> None:
+def test_the_links_are_printed_for_all_three(settings: Any) -> None:
     printed = demo_links("http://127.0.0.1:8123")
 
-    assert printed.count("http://127.0.0.1:8123/demo/sign-in/") == 2
+    assert printed.count("http://127.0.0.1:8123/demo/sign-in/") == 3
