@@ -48,6 +48,7 @@ OTHER_PAGES = {
     "company's jobs": "/company/",
     "new job": "/company/jobs/new/",
     "people": "/company/people/",
+    "company's reports": "/company/reports/?period=this-year",
     "background work": "/company/work/",
     "new schedule": "/company/work/schedules/new/",
     "new webhook": "/company/webhooks/new/",
