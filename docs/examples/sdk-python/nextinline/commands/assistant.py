@@ -47,7 +47,8 @@ def serve(*, allow_writes: bool) -> None:
     )
     _add_reads(server, client)
     if allow_writes:
-        _add_writes(server, client)
+        _add_writes_of_jobs(server, client)
+        _add_writes_of_people(server, client)
     server.run("stdio")
 
 
@@ -98,22 +99,13 @@ def _add_reads(server: MCPServer[Any], client: AsyncClient) -> None:
         return await _asked(client.call("GET", "/events", query=query))
 
 
-def _add_writes(server: MCPServer[Any], client: AsyncClient) -> None:
-    async def act(
-        tool: str, path: str, body: Answer | None, *, confirm: bool, request_id: str
-    ) -> Answer:
-        if not confirm:
-            return {"done": False, "would_send": {"path": path, "body": body}}
-        key = hashlib.sha256(f"{tool}\n{request_id}".encode()).hexdigest()
-        sent = client.call("POST", path, json=body, idempotency_key=f"mcp-{key}")
-        return {"done": True, **_marked(await _asked(sent))}
-
+def _add_writes_of_jobs(server: MCPServer[Any], client: AsyncClient) -> None:
     @server.tool(description="Create a job as a draft." + GUARDED, annotations=WRITES)
     async def create_draft(
         title: str, capacity: int, request_id: str, description: str = "", confirm: bool = False
     ) -> Answer:
         body = {"title": title, "capacity": capacity, "status": "DRAFT", "description": description}
-        return await act("create", "/jobs", body, confirm=confirm, request_id=request_id)
+        return await _act(client, "create", "/jobs", body, confirm=confirm, request_id=request_id)
 
     @server.tool(
         description="Open or resume a job: people can apply, and are offered seats." + GUARDED,
@@ -121,7 +113,7 @@ def _add_writes(server: MCPServer[Any], client: AsyncClient) -> None:
     )
     async def open_job(job_id: str, request_id: str, confirm: bool = False) -> Answer:
         path = f"/jobs/{_id(job_id)}/open"
-        return await act("open", path, None, confirm=confirm, request_id=request_id)
+        return await _act(client, "open", path, None, confirm=confirm, request_id=request_id)
 
     @server.tool(
         description="Pause a job: nobody applies or is offered a seat until it opens." + GUARDED,
@@ -129,8 +121,10 @@ def _add_writes(server: MCPServer[Any], client: AsyncClient) -> None:
     )
     async def pause_job(job_id: str, request_id: str, confirm: bool = False) -> Answer:
         path = f"/jobs/{_id(job_id)}/pause"
-        return await act("pause", path, None, confirm=confirm, request_id=request_id)
+        return await _act(client, "pause", path, None, confirm=confirm, request_id=request_id)
 
+
+def _add_writes_of_people(server: MCPServer[Any], client: AsyncClient) -> None:
     @server.tool(
         description="Submit a person to a job. They get an email." + GUARDED, annotations=WRITES
     )
@@ -138,7 +132,7 @@ def _add_writes(server: MCPServer[Any], client: AsyncClient) -> None:
         job_id: str, name: str, email: str, request_id: str, confirm: bool = False
     ) -> Answer:
         path, body = f"/jobs/{_id(job_id)}/applications", {"name": name, "email": email}
-        return await act("submit", path, body, confirm=confirm, request_id=request_id)
+        return await _act(client, "submit", path, body, confirm=confirm, request_id=request_id)
 
     @server.tool(
         description="End an application as HIRED, REJECTED or REMOVED. It cannot be undone, and the"
@@ -150,7 +144,24 @@ def _add_writes(server: MCPServer[Any], client: AsyncClient) -> None:
     ) -> Answer:
         path, body = f"/applications/{_id(application_id)}/remove", {"outcome": outcome}
         body |= {"note": note} if note else {}
-        return await act("decide", path, body, confirm=confirm, request_id=request_id)
+        return await _act(client, "decide", path, body, confirm=confirm, request_id=request_id)
+
+
+async def _act(
+    client: AsyncClient,
+    tool: str,
+    path: str,
+    body: Answer | None,
+    *,
+    confirm: bool,
+    request_id: str,
+) -> Answer:
+    """Send a change, or say what would be sent as long as it is not confirmed."""
+    if not confirm:
+        return {"done": False, "would_send": {"path": path, "body": body}}
+    key = hashlib.sha256(f"{tool}\n{request_id}".encode()).hexdigest()
+    sent = client.call("POST", path, json=body, idempotency_key=f"mcp-{key}")
+    return {"done": True, **_marked(await _asked(sent))}
 
 
 def _id(text: str) -> str:
