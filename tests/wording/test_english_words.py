@@ -21,14 +21,14 @@ def test_common_english_words_are_no_words_of_another_language(language: str) ->
 @pytest.mark.parametrize(
     ("language", "html", "found"),
     [
-        ("de", "<p>Sie haben einen Prüfplatz.</p>", []),
-        ("de", "<p>Sie haben einen Platz bei Harbour Street.</p>", []),
+        ("de", "<p>Ihr Prüfplatz ist bestätigt.</p>", []),
+        ("de", "<p>Ihr Platz bei Harbour Street.</p>", []),
         (
             "de",
             "<p>Each of you has a seat.</p>",
             ["Each of you has a seat. (Each, of, you, has, seat)"],
         ),
-        ("de", "<p>Frist: 3 days</p>", ["Frist: 3 days (days)"]),
+        ("de", "<p>Ende: 3 days</p>", ["Ende: 3 days (days)"]),
         (
             "de",
             '<a aria-label="Where you stand" href="/">→</a>',
