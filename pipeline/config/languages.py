@@ -22,5 +22,8 @@ NAMES = {
     "zh-hans": "简体中文",
 }
 
+# Languages of these whose catalogue is not complete yet: nobody can choose them.
+UNFINISHED: frozenset[str] = frozenset()
+
 # The languages that people can choose. `manage.py translations` fails if one is incomplete.
-OFFERED = tuple(NAMES)
+OFFERED = tuple(code for code in NAMES if code not in UNFINISHED)

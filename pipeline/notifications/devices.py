@@ -299,10 +299,10 @@ def _forget_closed(instance: User, created: bool, **__: Any) -> None:
 
 
 def browser_name(user_agent: str) -> str:
-    """Name a browser for its owner, like "Chrome on Android"."""
-    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "A browser")
+    """Name a browser for its owner, without a word of any language: Chrome (Android)."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), _("Unknown browser"))
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
-    return f"{browser} on {system}" if system else browser
+    return f"{browser} ({system})" if system else browser
 
 
 # Notifications on an applicant's devices, in addition to some emails: their words and their task.

@@ -107,8 +107,15 @@ def tag_language_head(context: Mapping[str, Any]) -> SafeString | str:
     if code() == ENGLISH:
         return links
     place = zone_name(timezone.get_current_timezone())
-    words = {text: _(text) for text in SENTENCES}
-    return format_html("{}\n{}", links, json_script({PLACE: place, **words}, "words-of-scripts"))
+    return format_html("{}\n{}", links, _words_of_scripts(code(), place))
+
+
+@lru_cache(512)
+def _words_of_scripts(language: str, place: str) -> SafeString:
+    """Return what scripts say in a language: every page has the same, so it is made once."""
+    with override(language):
+        words = {text: _(text) for text in SENTENCES}
+    return json_script({PLACE: place, **words}, "words-of-scripts")
 
 
 def link_alternates(address: str) -> SafeString | str:

@@ -165,7 +165,7 @@ function inLargest(seconds, sizes) {
 // As CLDR words it, for all languages but English.
 function relative(seconds) {
   const [count, unit] = inLargest(seconds, SIZES);
-  return new Intl.RelativeTimeFormat(locale).format(-count, unit);
+  return new Intl.RelativeTimeFormat(locale, { numeric: count ? "always" : "auto" }).format(-count, unit); // "now" for 0
 }
 
 // In short: "4 h". The server counts in days at most.

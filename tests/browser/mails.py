@@ -42,11 +42,15 @@ def link_in(text: str, path: str) -> str:
     return found[1]
 
 
-def _mails(folder: Path, address: str) -> list[str]:
-    """The texts of all mails to an address, oldest first."""
+def letters_to(folder: Path, address: str) -> list[email.message.EmailMessage]:
+    """All mails to an address, oldest first."""
     files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime_ns)
     letters = [letter for file in files for letter in _letters(file.read_bytes(), address)]
-    bodies = [each.get_body(("plain",)) for each in letters if each["To"] == address]
+    return [each for each in letters if each["To"] == address]
+
+
+def _mails(folder: Path, address: str) -> list[str]:
+    bodies = [each.get_body(("plain",)) for each in letters_to(folder, address)]
     return [str(body.get_content()) for body in bodies if body]
 
 

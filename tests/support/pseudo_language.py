@@ -132,12 +132,16 @@ NAMES_OF_THINGS = (
 )
 
 
-class _Texts(HTMLParser):
-    """Text of a page as people read it, without code and without what says it is in English."""
+class Texts(HTMLParser):
+    """Texts of a page as people read it, without code and what says it is in another language.
 
-    def __init__(self) -> None:
+    `own`: the codes of the page's language.
+    """
+
+    def __init__(self, own: Iterable[str] = CODES) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[str] = []
+        self._own = (None, *own)
         self._open: list[tuple[str, bool]] = []  # each element, and whether its text is left out
 
     @property
@@ -146,7 +150,7 @@ class _Texts(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        other = tag != "html" and given.get("lang") not in (None, *CODES)
+        other = tag != "html" and given.get("lang") not in self._own
         out = tag in CODE or other or given.get("translate") == "no"
         if not (out or self._is_left_out):
             self.found += [value for name in READ if (value := given.get(name))]
@@ -170,7 +174,7 @@ def untranslated(html: str, known: Iterable[str] = ()) -> list[str]:
 
     `known`: what people and companies have written, and names.
     """
-    page = _Texts()
+    page = Texts()
     page.feed(html)
     return [text for text in page.found if left_over(text, known)]
 

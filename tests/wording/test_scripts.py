@@ -51,3 +51,15 @@ def test_a_page_in_another_language_brings_the_words() -> None:
     with translation.override("qps"):
         [said] = re.findall(r"<script[^>]*>(.*)</script>", page.render(Context()))
         assert json.loads(said)["Reload"].startswith("⟦Rélöàd")
+
+
+def test_each_language_brings_its_own_words() -> None:
+    page, said = Template("{% language_head %}"), {}
+
+    for code in ("de", "fr", "de"):
+        with translation.override(code):
+            [words] = re.findall(r"<script[^>]*>(.*)</script>", page.render(Context()))
+            said[code] = json.loads(words)["Reload"]
+            assert said[code] == translation.gettext("Reload")
+
+    assert said["de"] != said["fr"]

@@ -39,7 +39,7 @@ def test_a_device_is_added_named_and_removed() -> None:
     device = browser.added_for(person, URL)
 
     assert read_devices(Owner(person.id)) == [device]
-    assert device.name == "Chrome on Android"
+    assert device.name == "Chrome (Android)"
     assert bytes(device.public_key) == browser.public_key
     remove_device(Owner(person.id), device.id)
     remove_device(Owner(person.id), device.id)
@@ -148,11 +148,11 @@ def test_nobody_removes_the_device_of_another() -> None:
 @pytest.mark.parametrize(
     ("agent", "name"),
     [
-        (CHROME, "Chrome on Android"),
-        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari/604.1", "Safari on iPhone"),
-        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
-        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0", "Firefox on Linux"),
-        ("", "A browser"),
+        (CHROME, "Chrome (Android)"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari/604.1", "Safari (iPhone)"),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge (Windows)"),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0", "Firefox (Linux)"),
+        ("", "Unknown browser"),
     ],
 )
 def test_a_device_has_the_name_that_its_owner_knows(agent: str, name: str) -> None:

@@ -57,7 +57,7 @@ def test_a_device_is_added_listed_as_this_one_and_removed(
 
     device = Device.objects.get(applicant=person)
     assert "Notifications are on for this device." in text_of(added)
-    assert "Chrome on Android This device" in text_of(added)
+    assert "Chrome (Android) This device" in text_of(added)
     assert "data-push-here" in added.content.decode()
     removed = browser.post(f"{PAGE}{device.id}/remove/", follow=True)
     assert "That device will no longer show notifications." in text_of(removed)

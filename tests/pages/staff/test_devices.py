@@ -51,7 +51,7 @@ def test_a_member_switches_notifications_on_here_sees_them_and_removes_them(
 
     [device] = member.devices.all()
     assert "Notifications are on for this device." in said
-    assert "Chrome on Android This device" in said
+    assert "Chrome (Android) This device" in said
     browser.post(f"{PAGE}{device.id}/remove/")
     assert not Device.objects.exists()
 
