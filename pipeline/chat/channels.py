@@ -68,7 +68,8 @@ def add(*, company_id: UUID, address: str, by: UUID | None = None, **given: Any)
     id_ = uuid7()
     sealed = {"address": SEAL.close(url, id_), "hint": masked(url)}
     row = ChatChannel.objects.create(id=id_, company_id=company_id, **sealed, **given)
-    _note(ADDED, row, by)
+    security.info("chat.added", extra=row.log_ids)
+    activity.note(ADDED, company_id=company_id, by=by)
     return row
 
 
@@ -100,7 +101,8 @@ def change(
         on = {"off_reason": "", "off_at": None, "failures": 0, "free_at": Now()}
         ChatChannel.objects.filter(id=row.id).update(is_active=True, **on)
     row.refresh_from_db()
-    _note(CHANGED, row, by)
+    security.info("chat.changed", extra=row.log_ids)
+    activity.note(CHANGED, company_id=company_id, by=by)
     return row
 
 
@@ -108,7 +110,8 @@ def change(
 def delete(*, company_id: UUID, channel_id: UUID, by: UUID | None = None) -> None:
     """Delete a channel with its address and messages. Raises ChannelNotFound."""
     row = lock(company_id, channel_id)
-    _note(DELETED, row, by)
+    security.info("chat.deleted", extra=row.log_ids)
+    activity.note(DELETED, company_id=company_id, by=by)
     row.delete()
 
 
@@ -166,11 +169,6 @@ def _new_address(
 def _check_job(company_id: UUID, job_id: UUID | None) -> None:
     if job_id and not Job.objects.filter(id=job_id, company_id=company_id).exists():
         raise ChannelRefused(_("Choose one of your jobs."))
-
-
-def _note(kind: activity.Kind, row: ChatChannel, by: UUID | None) -> None:
-    security.info(kind.code, extra=row.log_ids)
-    activity.note(kind, company_id=row.company_id, by=by)
 
 
 @transaction.atomic

@@ -36,7 +36,7 @@ from pipeline.notifications.alerts import ALERT_WORDS
 from pipeline.review.decisions import OPEN
 from pipeline.wording.english import format_time, isolated
 
-# So many have a message of their own; more have one together.
+# The most people of one change who have a message each; more have one together.
 MOST_APART = 3
 CONTESTS = "CONTEST_"  # the alerts about contests begin so
 
