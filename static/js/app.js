@@ -7,26 +7,21 @@ import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);
 
-// After a form: to its errors or to what was done, unless the address leads elsewhere.
-const led = document.querySelector("[data-focus]") ?? (location.hash ? null : document.querySelector(".messages"));
-led?.focus();
+// To the errors of a form or to what it did, unless the address leads elsewhere.
+(document.querySelector("[data-focus]") ?? (location.hash ? null : document.querySelector(".messages")))?.focus();
 
-// Without #main in the address, which the answer to the next form would inherit, and go to.
+// Without #main in the address: the answer to the next form would go there.
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
-  document.getElementById("main")?.focus();
+  document.querySelector("main").focus();
 });
 
 // What was typed stays when the page is shown in another language.
-document.querySelector("a.language")?.addEventListener("click", async (event) => {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+const toLanguages = document.querySelector("a.language");
+toLanguages?.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey) return;
   event.preventDefault();
-  const { href } = event.currentTarget;
-  try {
-    (await import("./typed.js")).keep();
-  } finally {
-    location.assign(href);
-  }
+  import("./typed.js").then(({ keep }) => keep()).finally(() => location.assign(toLanguages.href));
 });
 if ("typed" in sessionStorage) import("./typed.js").then(({ giveBack }) => giveBack());
 
