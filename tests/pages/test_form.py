@@ -147,6 +147,18 @@ def test_a_wrong_question_shows_why_beside_its_fields(company: Company) -> None:
     assert not read_draft(read_job(job_id)).questions
 
 
+@pytest.mark.parametrize("kind", [Kind.CHOICE, Kind.CHOICES])
+def test_a_question_with_options_needs_them(company: Company, kind: Kind) -> None:
+    job_id = factories.job(company_id=company.id)
+    where = f"/company/jobs/{job_id}/form/new/{kind.value}/"
+
+    page = text_of(member(company).get(where))
+    refused = save(member(company), job_id, f"new/{kind.value}", label="Which?", choices="")
+
+    assert "Options One on each line, 2 to 50." in page
+    assert refused.status_code == 422
+
+
 def test_a_viewer_reads_the_form_and_changes_nothing(company: Company) -> None:
     job_id = job_with(FIVE, company_id=company.id)
     browser = member(company, Role.VIEWER)

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Company
 from pipeline.maintenance import name_index
 from pipeline.models import Heartbeat
+from pipeline.services.jobs import pause_job
 from tests.support import factories
 from tests.support.applicants import leave, named
 from tests.support.clock import database_now, let_time_pass
@@ -33,6 +34,30 @@ def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, j
     line = page.split('id="waitlist"')[1]
     assert line.index("Dee Rao") < line.index("Eli Sato")
     assert 'id="why"' not in page  # nothing is wrong
+
+
+def test_a_seat_without_answers_says_since_when_its_person_is_there(
+    viewer: Client, job: UUID
+) -> None:
+    seat = page_of(viewer, f"/company/jobs/{job}/").split('class="slot-answer"')[1].split("</p>")[0]
+
+    assert re.sub(r"\s+", " ", re.sub("<[^>]+>", "", seat)).startswith("> applied ")
+
+
+def test_the_list_of_jobs_has_heads_and_a_pause_is_quiet(viewer: Client, company: Company) -> None:
+    paused = factories.job(company_id=company.id)
+    pause_job(job_id=paused, actor=factories.RECRUITER)
+
+    page = page_of(viewer, "/company/")
+
+    heads = page.split('class="job-heads"')[1].split("</p>")[0]
+    assert re.findall(r"<span[^>]*>([^<]+)</span>", heads) == [
+        "Job",
+        "Seats",
+        "Waiting",
+        "Attention",
+    ]
+    assert '<span class="chip held">Paused</span>' in page  # amber is for what waits for somebody
 
 
 def test_the_last_events_are_told(viewer: Client, job: UUID) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -268,6 +269,30 @@ def test_the_page_hides_scores_from_an_owner_too_until_they_have_given_theirs(
     assert "Knows Zig." in after
     assert "bo@example.org" in after
     assert "Not sure." in after
+
+
+def test_scores_that_a_member_gave_are_shown_and_can_be_changed_without_opening_anything(
+    ana: Application, scored: User
+) -> None:
+    page = page_of(browser_of(scored), f"/company/applications/{ana.id}/")
+    own = page.split('id="scores"')[1].split("Save my scores")[0]
+
+    assert re.search(r'type="radio"[^>]* checked', own)
+    assert "Knows Zig." in own
+    assert "<details" not in own
+    [field] = re.findall(r'<textarea[^>]* id="([^"]+-text)"', own)
+    assert f'<label for="{field}">Why (optional)</label>' in own
+
+
+def test_the_decision_ends_with_its_buttons_of_which_one_is_filled(
+    owner: Client, ana: Application
+) -> None:
+    page = page_of(owner, f"/company/applications/{ana.id}/")
+    decision = page.split('id="decide-title"')[1].split("</form>")[0]
+
+    assert decision.index('name="reason"') < decision.index('id="consequence"')
+    assert decision.rindex("<details") < decision.index('value="HIRED"')
+    assert len(re.findall(r'class="btn[^"]*\bprimary\b(?! plain)[^"]*"', decision)) == 1
 
 
 def test_a_shared_fragment_never_shows_one_members_view_to_another(
