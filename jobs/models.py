@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
@@ -13,11 +13,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from uuid_utils.compat import uuid7
 
-from applicants.addresses import checked_address, normal_address
 from jobs.line_counters import LineCounters
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 from jobs.postings import PAY_WHOLE, PostingFacts
 from jobs.review_clock import TARGET_SECONDS, ReviewClock
+from jobs.user_manager import UserManager
 
 MAX_CAPACITY = 10_000
 MAX_POSITIONS = 10_000
@@ -29,28 +29,6 @@ KEEP_DAYS = (30, 3_650)  # the fewest and the most days to keep data of ended ap
 ZONE_LENGTH = 64
 RESERVED_SENTENCE_LENGTH, RESERVED_CODE_LENGTH = 300, 60
 UNDO_SECONDS = (10, 3_600)  # the shortest and the longest time to undo a decision
-
-
-class UserManager(BaseUserManager["User"]):
-    """Manager of staff accounts, which are identified by their email address."""
-
-    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Create a staff account. Without a password, it signs in with an emailed code.
-
-        Raises ValidationError if it is not an email address.
-        """
-        user = self.model(email=checked_address(email), **fields)
-        user.set_password(password)
-        user.save(using=self._db)
-        return user
-
-    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Create an account that may do everything in the back office."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
-
-    def get_by_natural_key(self, username: str | None) -> User:
-        """Find an account by its address in any spelling. Raises User.DoesNotExist."""
-        return super().get_by_natural_key(normal_address(username or ""))
 
 
 class User(AbstractUser):

@@ -37,7 +37,8 @@ class PeriodFigures(NamedTuple):
 class PeriodReport:
     """Figures of each job in which something happened, and of all together.
 
-    `is_cut`: jobs or events of the period were left out, because there are too many.
+    `is_cut`: jobs or events of the period were left out, because there are too many or they are in
+    the archive.
     """
 
     by_job: Mapping[UUID, PeriodFigures]
@@ -92,12 +93,13 @@ FROM steps GROUP BY GROUPING SETS ((job_id), ())
 
 @reads_replica
 def read_period(company_id: UUID, start: datetime, end: datetime) -> PeriodReport:
-    """Return what happened in a company's jobs from `start` until before `end`, in two queries.
+    """Return what happened in a company's jobs from `start` until before `end`, in three queries.
 
-    Without jobs whose log was moved to the archive.
+    Jobs whose log was moved to the archive are left out, and `is_cut` says so.
     """
-    own = Job.objects.filter(company_id=company_id, removed_log__isnull=True, created_at__lt=end)
-    own = own.filter(last_event_at__gte=start).order_by("-last_event_at")
+    alive = Job.objects.filter(company_id=company_id, created_at__lt=end, last_event_at__gte=start)
+    own = alive.filter(removed_log__isnull=True).order_by("-last_event_at")
+    is_archived = alive.filter(removed_log__isnull=False).exists()
     jobs = list(own.values_list("id", "seq")[: MOST_JOBS + 1])
     share = MOST_EVENTS // max(1, min(len(jobs), MOST_JOBS))
     values: dict[str, Any] = {
@@ -111,4 +113,4 @@ def read_period(company_id: UUID, start: datetime, end: datetime) -> PeriodRepor
         found = {job_id: (PeriodFigures(*each), lost) for job_id, *each, lost in cursor.fetchall()}
     total, is_short = found.pop(None)
     by_job = {job_id: figures for job_id, (figures, _) in found.items()}
-    return PeriodReport(by_job, total, is_short or len(jobs) > MOST_JOBS)
+    return PeriodReport(by_job, total, is_short or is_archived or len(jobs) > MOST_JOBS)

@@ -47,6 +47,7 @@ READERS = {
     "pipeline/figures/forecast.py": "LIVE",
     "pipeline/figures/idle_seats.py": "REFUSES",
     "pipeline/figures/job.py": "REFUSES",
+    "pipeline/figures/period.py": "LESS",
     "pipeline/figures/review_pace.py": "LIVE",
     "pipeline/figures/series.py": "REFUSES, LIVE",
     "pipeline/figures/whatif/run.py": "REFUSES",

@@ -30,6 +30,7 @@ ROOMS = (
 SAMPLES = ("pipeline/notifications/previews.py", "pipeline/pages/gallery.py")  # for developers
 # Sentences that are none, or are not for people.
 OTHERS = {
+    "Chat addresses": "the name of a schedule",
     "Domains of careers pages": "the name of a schedule, by which it is found",
     "Domains of single sign-on": "the name of a schedule",
     "Erased person": "stands in the database; pages say it in the reader’s language",
@@ -41,6 +42,7 @@ OTHERS = {
     "Requests answered.": "a metric",
     "Retention of personal data": "the name of a schedule",
     "Review targets": "the name of a schedule",
+    "The logout token is not valid.": "an answer to an identity provider",
     "Time from the first middleware to the response.": "a metric",
     "Your decisions": "a key of reports, which GROUP_LABELS words",
 }

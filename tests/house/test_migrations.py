@@ -31,7 +31,6 @@ REVIEWED = {
     ("jobs", "0010_scope_of_portals"): "lengthens a text, in a table with a row per API key",
     ("jobs", "0011_sandbox"): "lengthens a text, in a table with a row per API key",
     ("pipeline", "0041_forms"): "builds indexes of tables that it makes, so empty ones",
-    ("pipeline", "0065_chat"): "builds indexes of tables that it makes, so empty ones",
     ("pipeline", "0060_provisioning"): "builds indexes of tables that it makes, so empty ones",
     ("pipeline", "0029_job_templates"): "builds an index of a table that it makes, so an empty one",
 }

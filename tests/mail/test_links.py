@@ -37,4 +37,4 @@ def test_alerts_lead_to_pages() -> None:
     paths = {words.path.partition("?")[0] for words in ALERT_WORDS.values()}
 
     names = {resolve(path).url_name for path in paths}
-    assert names == {"system", "company_jobs", "contests", "dead_letters", "webhooks"}
+    assert names == {"system", "company_jobs", "contests", "dead_letters", "webhooks", "chat"}

@@ -1,0 +1,34 @@
+"""How staff accounts are made and found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import BaseUserManager
+
+from applicants.addresses import checked_address, normal_address
+
+if TYPE_CHECKING:
+    from jobs.models import User
+
+
+class UserManager(BaseUserManager["User"]):
+    """Manager of staff accounts, which are identified by their email address."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """Create a staff account. Without a password, it signs in with an emailed code.
+
+        Raises ValidationError if it is not an email address.
+        """
+        user = self.model(email=checked_address(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """Create an account that may do everything in the back office."""
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        """Find an account by its address in any spelling. Raises User.DoesNotExist."""
+        return super().get_by_natural_key(normal_address(username or ""))
