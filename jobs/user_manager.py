@@ -1,4 +1,4 @@
-"""How staff accounts are made and found."""
+"""Manager of staff accounts: it makes and finds them by their addresses."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ OPENS_ITS_OWN = {
 KEEPS_THE_DEFAULT = {
     "tasks/child/child.py",  # drops what a fork has inherited
     "tasks/sql/prepared.py",  # asks for the default one once instead of at each access
-    "jobs/models.py",  # hands on what Django's manager was given
+    "jobs/user_manager.py",  # hands on what Django's manager was given
 }
 
 
