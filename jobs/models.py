@@ -49,7 +49,7 @@ class User(AbstractUser):
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
-    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+    objects: ClassVar[UserManager[User]] = UserManager()  # type: ignore[assignment]
 
     @property
     def shown_name(self) -> str:
