@@ -260,10 +260,10 @@ def tag_of(values: Mapping[Any, Any], key: Any) -> Any:
     return values.get(key, "")
 
 
-@register.filter(name="colon")
-def tag_colon(label: object) -> str:
-    """Return the colon between a label and what follows; nothing after a question."""
-    return "" if str(label).endswith(("?", "!", ".", ":")) else ":"
+@register.filter(name="takes_colon")
+def tag_takes_colon(label: object) -> bool:
+    """Return whether a colon stands between a label and what follows: not after a question."""
+    return not str(label).endswith(("?", "!", ".", ":", "؟", "？", "！", "。", "："))  # noqa: RUF001
 
 
 @register.filter(name="number_of_errors")

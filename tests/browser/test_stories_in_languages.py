@@ -1,23 +1,28 @@
-"""An applicant with a phone who reads Arabic, German or Chinese: to a seat, and to a wait.
+"""An applicant with a phone who reads Arabic, German or Chinese: from the public page to the end.
 
-Every page on the way is in their language alone, can be used by everybody, and fits.
+Every page and email on the way is in their language alone, can be used by everybody, and fits.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from email.message import EmailMessage
 from uuid import UUID
 
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
+from applicants.models import Applicant
 from jobs.models import Company, JobPosting
 from pipeline.models import Application
 from tests.browser.helpers import axe, no_sideways_scroll, shot
-from tests.browser.mails import code_in, last_mail
+from tests.browser.mails import code_in, last_mail, letters_to, link_in
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.decay_worker import DecayProcess
 from tests.support.english_words import english_in, english_on
 from tests.support.invariants import assert_line_is_sound
 
@@ -48,6 +53,7 @@ class Reader:
             page.set_viewport_size({"width": width, "height": 800})
             no_sideways_scroll(page)
             shot(page, f"{self.language}-{name}-{width}")
+        page.evaluate("scrollTo(0, 0)")  # no link half under the bar that stays on top
         axe(page)
         left = english_on(page.content(), self.language, self.known())
         left += [text for text, _words in english_in([page.title()], self.language, self.known())]
@@ -76,10 +82,11 @@ def company(site: Site) -> Company:
 
 
 @pytest.mark.parametrize(("language", "locale", "name"), STORIES, ids=[one[0] for one in STORIES])
-def test_someone_confirms_a_seat_and_waits_for_another(
+def test_someone_confirms_a_seat_misses_another_and_erases_the_account(
     browser_page: OpenPage,
     site: Site,
     company: Company,
+    decay_worker: DecayProcess,
     expected_problems: list[str],
     language: str,
     locale: str,
@@ -94,7 +101,11 @@ def test_someone_confirms_a_seat_and_waits_for_another(
     _applies(they, site, jobs[0])
     _confirms(they, jobs[0])
     _waits(they, jobs[1])
+    _misses(they, site, jobs[1])
+    _erases(they)
 
+    assert not Applicant.objects.filter(email=they.address).exists()
+    _emails_are_translated(they, site)
     for job in jobs:
         assert_line_is_sound(job)
 
@@ -147,3 +158,70 @@ def _waits(they: Reader, job: UUID) -> None:
     for name in ("defer_mine", "preaccept_mine", "pass_mine", "my_places"):
         they.visit(reverse(name, kwargs={"application_id": own.id}), f"{name} of a wait")
     they.visit(reverse("dashboard"), "dashboard")
+
+
+def _misses(they: Reader, site: Site, job: UUID) -> None:
+    let_time_pass(job, factories.WINDOW + 1)  # then the first in the seat has missed it
+    link = link_in(_offer_of(they, site, OTHER_JOB), "/confirm/")
+    they.visit(link, "confirm")
+    own = Application.objects.get(job_id=job, applicant__email=they.address)
+    let_time_pass(job, factories.WINDOW + 1)
+    for _ in range(300):
+        if factories.fresh(own).decay_count:
+            break
+        they.page.wait_for_timeout(100)
+    assert factories.fresh(own).decay_count == 1
+    they.visit(link, "confirm too late")
+    they.visit(reverse("my_application", kwargs={"application_id": own.id}), "missed")
+    they.visit(reverse("dashboard"), "dashboard after a miss")
+
+
+def _offer_of(they: Reader, site: Site, title: str) -> str:
+    """Wait for the email that offers them a seat of a job; return its text."""
+    for _ in range(600):
+        for letter in letters_to(site.mails, they.address):
+            body = letter.get_body(("plain",))
+            text = str(body.get_content()) if body else ""
+            if "/confirm/" in text and title in f"{letter['Subject']} {text}":
+                return text
+        they.page.wait_for_timeout(100)
+    said = [str(letter["Subject"]) for letter in letters_to(site.mails, they.address)]
+    raise AssertionError(f"no offer of {title} in {said}")
+
+
+def _erases(they: Reader) -> None:
+    page = they.page
+    for name in ("my_data", "my_devices", "privacy"):
+        they.visit(reverse(name), name)
+    they.visit(reverse("erase_me"), "erase")
+    page.locator("#main button.danger").click()
+    they.look("erase without a tick")
+    page.locator("#main input[type=checkbox]").check()
+    page.locator("#main button.danger").click()
+    page.wait_for_url(lambda url: "erase" not in url)
+    they.look("erased")
+
+
+def _emails_are_translated(they: Reader, site: Site) -> None:
+    letters = letters_to(site.mails, they.address)
+    left = [text for letter in letters for text in _english_of(letter, they)]
+
+    assert len(letters) > 5
+    assert left == [], "\n".join(left)
+
+
+def _english_of(letter: EmailMessage, they: Reader) -> list[str]:
+    """Return what is English in an email: headers that people read, texts, an invitation."""
+    sender, subject = letter["From"].addresses[0].display_name, str(letter["Subject"])
+    lines, left = [sender, subject], []
+    for part in letter.walk():
+        if part.get_content_type() == "text/html":
+            assert f'lang="{they.language}"' in part.get_content(), subject
+            left += english_on(part.get_content(), they.language, they.known())
+        elif part.get_content_type() == "text/plain":
+            lines += part.get_content().splitlines()
+        elif part.get_content_type() == "text/calendar":
+            calendar = part.get_content().replace("\r\n", "\n").replace("\n ", "")
+            lines += re.findall(r"^(?:SUMMARY|DESCRIPTION|LOCATION)[^:]*:(.*)", calendar, re.M)
+    left += [text for text, _words in english_in(lines, they.language, they.known())]
+    return [f"{subject}: {text}" for text in left]
