@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from pipeline.api.problem_types import DECLARED, RAISED, ProblemType
+from pipeline.api.problem_type import ProblemType
+from pipeline.api.problem_types import DECLARED, RAISED
+from pipeline.api.problems import FIELD_CODES
 from pipeline.domain.errors import LineError
 from pipeline.files.imports.rows import LEFT_WORDS, WORDS
 from tests.support import pseudo_language
 from tests.support.callers import Caller
 
-# Their text has the plural forms of a number: tests/domain/test_errors.py.
-PLURAL = set(
-    "ClockAtItsEnd ContestTooLate DrawFull TooManyAdvances TooManyAttachments TooManyCriteria"
-    " TooManyPlannedSeats TooManyUploads TooManyWebhooks".split()
-)
 # Errors whose text is only what the place that raised it says.
 GIVEN = re.compile(r"\{\w+\}")
+REFUSALS = [each for each in RAISED if isinstance(each, type) and issubclass(each, LineError)]
+# Their message has one form for each kind of number, and no text without a number.
+COUNTED = [each for each in REFUSALS if not str(each.message)]
+NUMBERS = ("days", "limit", "limit_days")
 BODIES: list[Any] = [
     b"{",
     [],
@@ -52,27 +53,39 @@ def left_over(text: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", DECLARED, ids=lambda kind: kind.code)
 def test_a_problem_is_translated(pseudo: None, kind: ProblemType) -> None:
-    for text in filter(
-        None, (translation.gettext(kind.title), translation.gettext(kind.detail or ""))
-    ):
+    for text in filter(None, map(str, (kind.title, kind.detail, kind.about, kind.remedy))):
         assert text.startswith(pseudo_language.BEGIN)
         assert left_over(text) == []
 
 
+@pytest.mark.parametrize("code", FIELD_CODES)
+def test_the_code_of_a_refused_field_is_explained(pseudo: None, code: str) -> None:
+    text = str(FIELD_CODES[code])
+
+    assert text.startswith(pseudo_language.BEGIN)
+    assert left_over(text) == []
+
+
 @pytest.mark.parametrize(
-    "error",
-    [
-        error
-        for error in RAISED
-        if isinstance(error, type) and hasattr(error, "message") and error.__name__ not in PLURAL
-    ],
-    ids=lambda error: error.__name__,
+    "error", [each for each in REFUSALS if each not in COUNTED], ids=lambda error: error.__name__
 )
 def test_a_refusal_is_translated(pseudo: None, error: type[LineError]) -> None:
     text = str(error.message)
 
     assert text.startswith(pseudo_language.BEGIN) or GIVEN.fullmatch(text)
     assert left_over(GIVEN.sub("", text)) == []
+
+
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("error", COUNTED, ids=lambda error: error.__name__)
+def test_each_form_of_a_refusal_with_a_number_is_translated(
+    pseudo: None, error: type[LineError], number: int
+) -> None:
+    text = str(error(**dict.fromkeys(NUMBERS, number)))
+
+    assert text.startswith(pseudo_language.BEGIN)
+    assert str(number) in text
+    assert left_over(text) == []
 
 
 @pytest.mark.parametrize("body", BODIES, ids=str)

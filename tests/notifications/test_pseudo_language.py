@@ -62,7 +62,7 @@ def test_an_email_is_translated_as_a_whole(kind: str) -> None:
         texts = [str(entry[name]) for name in ("SUMMARY", "DESCRIPTION") if name in entry]
         texts += [str(alarm["DESCRIPTION"]) for alarm in entry.walk("VALARM")]
         assert [text for text in texts if left_over(text)] == []
-        assert any(pseudo_language.BEGIN in text for text in texts)
+        assert kind.startswith("own-") or any(pseudo_language.BEGIN in text for text in texts)
 
 
 @pytest.mark.parametrize("kind", WORDS, ids=str)
