@@ -51,7 +51,7 @@ from pipeline.selectors.system import read_decay_worker_health
 from pipeline.web import rate_limit
 from pipeline.web.languages import in_language_of
 from pipeline.web.rate_limit import Rate
-from pipeline.wording.english import isolated, subject_line
+from pipeline.wording.english import in_a_row, isolated, subject_line
 from tasks.context import Context
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Status, Task
@@ -224,7 +224,7 @@ class JobFigures:
             "%(number)s decision is overdue.", "%(number)s decisions are overdue.", self.overdue
         )
         told = [(seated, self.seated), (overdue, self.overdue)]
-        return " ".join(words % {"number": Amount(number)} for words, number in told if number)
+        return in_a_row(*(words % {"number": Amount(number)} for words, number in told if number))
 
 
 def company_digest_email(
@@ -235,7 +235,7 @@ def company_digest_email(
         return None
     paragraphs = [
         Paragraph(
-            f"{each.line} {each.reviews}".rstrip(),
+            in_a_row(each.line, each.reviews),
             each.link,
             each.title,
         )
