@@ -11,16 +11,16 @@ from django.utils.functional import Promise
 class ProblemType:
     """A kind of problem. Clients distinguish them by `code`.
 
-    `about`: when it occurs, as the end of a sentence. `remedy`: how a client should react. `title`:
-    the code in words. `detail`: what clients read where the exception has no text, or
-    none meant for them. `raised_as`: the exceptions that mean it; a subclass means the same as its
-    nearest listed ancestor.
+    `about`: when it occurs. `remedy`: how a client should react. `title`: the code in words.
+    `detail`: what clients read where the exception has no text, or none meant for them.
+    `raised_as`: the exceptions that mean it; a subclass means the same as its nearest listed
+    ancestor.
     """
 
     status: int
     code: str
-    about: str
-    remedy: str
+    about: str | Promise
+    remedy: str | Promise
     title: str | Promise
     detail: str | Promise = ""
     retry_after_seconds: int | None = None

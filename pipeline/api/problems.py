@@ -11,6 +11,7 @@ import psycopg
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
@@ -121,19 +122,19 @@ def _background_error(pointer: str, why: str) -> dict[str, str]:
 
 # Every code that a refused field or parameter can have, and its meaning.
 FIELD_CODES = {
-    "BLANK": "The text is empty.",
-    "EMPTY": "The list is empty.",
-    "INVALID": "The value has the wrong type or form, or does not fit the others.",
-    "INVALID_CHOICE": "The value is not one of the fixed choices.",
-    "MAX_LENGTH": "The text or list is too long, or the object has too many entries.",
-    "MAX_STRING_LENGTH": "The number has too many digits.",
-    "MAX_VALUE": "The number is too large.",
-    "MIN_LENGTH": "The text or list is too short.",
-    "MIN_VALUE": "The number is too small.",
-    "NOT_A_LIST": "The value is not a list.",
-    "NULL": "The field cannot be null.",
-    "REQUIRED": "The field is missing.",
-    "UNKNOWN": "There is no such field.",
+    "BLANK": gettext_lazy("The text is empty."),
+    "EMPTY": gettext_lazy("The list is empty."),
+    "INVALID": gettext_lazy("The value has the wrong type or form, or does not fit the others."),
+    "INVALID_CHOICE": gettext_lazy("The value is not one of the fixed choices."),
+    "MAX_LENGTH": gettext_lazy("The text or list is too long, or the object has too many entries."),
+    "MAX_STRING_LENGTH": gettext_lazy("The number has too many digits."),
+    "MAX_VALUE": gettext_lazy("The number is too large."),
+    "MIN_LENGTH": gettext_lazy("The text or list is too short."),
+    "MIN_VALUE": gettext_lazy("The number is too small."),
+    "NOT_A_LIST": gettext_lazy("The value is not a list."),
+    "NULL": gettext_lazy("The field cannot be null."),
+    "REQUIRED": gettext_lazy("The field is missing."),
+    "UNKNOWN": gettext_lazy("There is no such field."),
 }
 # Codes of the framework for which ours is INVALID.
 _OF_FRAMEWORK = {
@@ -347,9 +348,9 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "api/problem.html", context)
 
 
-def _mark_code(text: str) -> SafeString:
+def _mark_code(text: str | Promise) -> SafeString:
     """Mark up the parts of a text between backticks as code."""
-    parts = enumerate(text.split("`"))
+    parts = enumerate(str(text).split("`"))
     return format_html_join(
         "",
         "{}",

@@ -34,7 +34,7 @@ from pipeline.models import (
 )
 from pipeline.notifications.alerts import ALERT_WORDS
 from pipeline.review.decisions import OPEN
-from pipeline.wording.english import format_time, isolated
+from pipeline.wording.english import format_time, in_a_row, isolated
 
 # The most people of one change who have a message each; more have one together.
 MOST_APART = 3
@@ -149,7 +149,7 @@ def _seat_card(message: ChatMessage) -> Card | None:
         due = format_time(clock.due_at(people[0].status_since), zone)
         sentences.append(aim % {"time": due})
     title = pgettext("chat message", "Seat taken")
-    return Card(title, " ".join(sentences), *_review_link(job, people, board_url(job.id)))
+    return Card(title, in_a_row(*sentences), *_review_link(job, people, board_url(job.id)))
 
 
 def _overdue_card(message: ChatMessage) -> Card | None:
@@ -185,7 +185,7 @@ def _alert_card(message: ChatMessage) -> Card | None:
     if job is not None:
         # Translators: a sentence that follows another one: which job that was about.
         about = _("About the job “%(job)s”.") % {"job": isolated(job.posting.title)}
-        text = f"{text} {about}"
+        text = in_a_row(text, about)
     return Card(str(words.subject), text, settings.SITE_URL + words.path, str(words.label))
 
 

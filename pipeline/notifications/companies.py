@@ -51,7 +51,7 @@ from pipeline.selectors.system import read_decay_worker_health
 from pipeline.web import rate_limit
 from pipeline.web.languages import in_language_of
 from pipeline.web.rate_limit import Rate
-from pipeline.wording.english import isolated
+from pipeline.wording.english import in_a_row, isolated, subject_line
 from tasks.context import Context
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Status, Task
@@ -170,8 +170,9 @@ def company_alert_email(company: str, kind: str) -> Message:
         Paragraph(_("About %(company)s.") % {"company": isolated(company)}),
     )
     # Translators: the subject of an email: the company's name, and what it is about.
-    subject = _("%(company)s: %(subject)s") % {"company": company, "subject": words.subject}
-    return Message(subject, paragraphs)
+    subject = _("%(company)s: %(subject)s")
+    names = {"company": isolated(company), "subject": words.subject}
+    return Message(subject_line(subject % names), paragraphs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,7 @@ class JobFigures:
             "%(number)s decision is overdue.", "%(number)s decisions are overdue.", self.overdue
         )
         told = [(seated, self.seated), (overdue, self.overdue)]
-        return " ".join(words % {"number": Amount(number)} for words, number in told if number)
+        return in_a_row(*(words % {"number": Amount(number)} for words, number in told if number))
 
 
 def company_digest_email(
@@ -234,7 +235,7 @@ def company_digest_email(
         return None
     paragraphs = [
         Paragraph(
-            f"{each.line} {each.reviews}".rstrip(),
+            in_a_row(each.line, each.reviews),
             each.link,
             each.title,
         )
@@ -242,11 +243,11 @@ def company_digest_email(
     ]
     mine = [Paragraph(own)] if own else []
     subject = _("%(company)s: your jobs on %(day)s") % {
-        "company": company,
+        "company": isolated(company),
         # Translators: a date as Django writes it: 5 March 2026.
         "day": date_format(day, pgettext("date", "j F Y")),
     }
-    return Message(subject, (*mine, *paragraphs))
+    return Message(subject_line(subject), (*mine, *paragraphs))
 
 
 def _digest_of_own_reviews(member: Membership) -> str:

@@ -299,10 +299,19 @@ def _forget_closed(instance: User, created: bool, **__: Any) -> None:
 
 
 def browser_name(user_agent: str) -> str:
-    """Name a browser for its owner, without a word of any language: Chrome (Android)."""
-    browser = next((name for mark, name in _BROWSERS if mark in user_agent), _("Unknown browser"))
+    """Name a browser for its owner, without a word of any language: Chrome (Android).
+
+    An unknown one is only (Android), or empty: `shown_name` has the words.
+    """
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
-    return f"{browser} ({system})" if system else browser
+    return f"{browser} ({system})".strip() if system else browser
+
+
+def shown_name(device: Device) -> str:
+    """Return the name of a device in the language of the reader."""
+    is_known = device.name and not device.name.startswith("(")
+    return device.name if is_known else f"{_('Unknown browser')} {device.name}".strip()
 
 
 # Notifications on an applicant's devices, in addition to some emails: their words and their task.

@@ -314,7 +314,7 @@ def _place_paragraphs(facts: Facts) -> list[Paragraph]:
     if not facts.place:
         return []
     place = _("Your place in line now: %(place)s.") % {"place": Amount(facts.place)}
-    return [Paragraph(f"{place} {facts.prospect}".strip())]
+    return [Paragraph(language.in_a_row(place, facts.prospect))]
 
 
 def _put_forward_paragraph(facts: Facts, *, is_offer: bool = False) -> Paragraph:
@@ -329,7 +329,7 @@ def _put_forward_paragraph(facts: Facts, *, is_offer: bool = False) -> Paragraph
     ]
     if is_offer:
         del told[1]
-    text = " ".join(told) % {"company": facts.company}
+    text = language.in_a_row(*told) % {"company": facts.company}
     return Paragraph(text, facts.data_link, _("My data"))
 
 
@@ -353,7 +353,7 @@ def _compose_offer(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
 
 def _confirm_by(sentence: str, until: str, facts: Facts) -> str:
     """Say until when to confirm, and what a miss costs."""
-    return f"{sentence % {'until': until}} {facts.if_missed}".strip()
+    return language.in_a_row(sentence % {"until": until}, facts.if_missed)
 
 
 def _zone_paragraphs(facts: Facts) -> list[Paragraph]:

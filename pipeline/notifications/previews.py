@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from applicants import codes
 from applicants.models import ERASED_NAME
 from jobs.models import Company, Job, JobPosting
+from jobs.policies import Policy
 from pipeline.database import instants
 from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer, ContestReason
 from pipeline.domain.states import (
@@ -53,10 +54,11 @@ from pipeline.notifications.own_words import put_into_words
 from pipeline.notifications.rendering import render_html, rendered_calendar_entry
 from pipeline.notifications.reviewers import news_email
 from pipeline.review.notices import News
-from pipeline.texts.fields import fill
+from pipeline.texts.fields import fill, greeted_name
 from pipeline.texts.kinds import EVERY, OFFER, PUT_FORWARD, REMINDER, SENTENCE, YES_ENDS
 from pipeline.texts.words import field_values
 from pipeline.wording.english import isolated
+from pipeline.wording.explanations import explain_next_miss
 
 _SITE = "https://line.example"
 _AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -72,11 +74,20 @@ FACTS = Facts(
     name="Ana Li",
     zone=ZoneInfo("Europe/Berlin"),
     place=4,
-    if_missed=(
-        "If you do nothing, the next person gets the seat. You go behind everyone in line and the"
-        " next person to join."
-    ),
 )
+
+
+def made_up_facts() -> Facts:
+    """Return facts that never were, as an email in the present language has them."""
+    return replace(
+        FACTS,
+        job_title=isolated(FACTS.job_title),
+        company=isolated(FACTS.company),
+        name=greeted_name(FACTS.name),
+        if_missed=explain_next_miss(Policy(), 0),
+    )
+
+
 # The newest jobs of a company in which an application for samples is looked for.
 MOST_JOBS = 5
 _PENDING, _WAITING = Status.PENDING_ACKNOWLEDGMENT, Status.WAITLIST
@@ -228,7 +239,7 @@ def own_facts(company: Company) -> Facts:
     kept = kept.select_related("applicant", "job__posting", "job__company")
     found = (kept.filter(job_id=job_id)[:1] for job_id in jobs[:MOST_JOBS])
     application = next(chain.from_iterable(found), None)
-    made_up = replace(FACTS, company=isolated(company.name))
+    made_up = replace(made_up_facts(), company=isolated(company.name))
     facts, home = email_facts(application, None) if application else made_up, links.openings_url()
     return replace(
         facts,
@@ -290,11 +301,17 @@ _OF_APPLICANTS: dict[str, Callable[[Facts], Message]] = {
         also={QUESTION_ID: "1", ANSWER_BY: logged_time(_DEADLINE)},
     ),
 }
+
+
+def _make_up(make: Callable[[Facts], Message]) -> Message:
+    return make(made_up_facts())
+
+
 _SAMPLES: dict[str, Callable[[], Message]] = {
-    **{kind: partial(make, FACTS) for kind, make in _OF_APPLICANTS.items()},
+    **{kind: partial(_make_up, make) for kind, make in _OF_APPLICANTS.items()},
     **{
         f"own-{kind.lower().replace('_', '-')}": partial(
-            compose_own, kind, parts, FACTS, LEGAL_NAME
+            _make_up, partial(compose_own, kind, parts, controller=LEGAL_NAME)
         )
         for kind, parts in _OWN_WORDS.items()
     },

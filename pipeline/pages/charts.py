@@ -16,7 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from pipeline.figures.series import Point
+from pipeline.wording import language
 from pipeline.wording.english import single_unit_duration
+from pipeline.wording.language import in_a_row
 from pipeline.wording.language import number as in_digits
 
 WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
@@ -226,7 +228,7 @@ def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -
 
     def chart_tick_label(moment: datetime) -> str:
         if step.days or not (moment.hour or moment.minute):
-            return f"{moment.day} {moment:%b}"
+            return language.day(moment.date(), "short")
         return f"{moment:%H:%M}"
 
     # By the local clock: a day runs from midnight to midnight.
@@ -293,4 +295,4 @@ def _describe_occupancy(last: Point) -> str:
         "%(people)s person is waiting.", "%(people)s people are waiting.", last.waiting
     )
     taken = seats % {"taken": in_digits(last.held), "seats": in_digits(last.capacity)}
-    return f"{taken} {people % {'people': f'{last.waiting:,}'}}"
+    return in_a_row(taken, people % {"people": in_digits(last.waiting)})

@@ -20,6 +20,7 @@ from pipeline.notifications.devices import (
     add_device,
     read_devices,
     remove_device,
+    shown_name,
     vapid_key_id,
     vapid_public_key,
 )
@@ -48,6 +49,7 @@ def devices_context(
     devices = [
         {
             "row": device,
+            "name": shown_name(device),
             "is_here": device.id == here,
             "is_lost": device.site_key != key,
             "removal_url": removal_url(device.id),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from jobs.models import Job
+from pipeline.wording.language import in_a_row
 from pipeline.wording.language import number as in_digits
 
 PLACES = 11  # in a row; a folded part takes two
@@ -139,7 +140,7 @@ def describe(counts: dict[str, int], waiting: int, mine: str, position: int | No
         sentences.append(_("You have a seat."))
     elif mine == "pending":
         sentences.append(_("A seat is offered to you."))
-    return " ".join(sentences)
+    return in_a_row(*sentences)
 
 
 def _describe_seats(counts: dict[str, int]) -> str:

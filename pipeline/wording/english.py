@@ -12,10 +12,10 @@ from django.utils.translation import get_language_bidi, ngettext
 
 from pipeline.wording import language
 from pipeline.wording.language import duration as long_duration
+from pipeline.wording.language import in_a_row, short_duration, single_unit_duration
 from pipeline.wording.language import list_of as joined
 from pipeline.wording.language import moment as format_time
 from pipeline.wording.language import moment_here_and_utc as time_here_and_utc
-from pipeline.wording.language import short_duration, single_unit_duration
 from pipeline.wording.language import zone_name as format_zone
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "format_number",
     "format_time",
     "format_zone",
+    "in_a_row",
     "isolated",
     "joined",
     "long_duration",

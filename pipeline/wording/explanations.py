@@ -16,6 +16,7 @@ from pipeline.domain.amounts import Amount
 from pipeline.domain.states import Outcome, Status
 from pipeline.wording.english import format_number, format_time, long_duration
 from pipeline.wording.events import ENDING_WORDS, NEVER_VERIFIED, EndingWords
+from pipeline.wording.language import in_a_row
 
 # Rules that last a shorter time than this are not spoken of: only a demo has them.
 SHORTEST_SAID = 60
@@ -98,7 +99,10 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         *([_explain_draw(draw)] if draw else []),
         _explain_seats(capacity, is_drawn=bool(draw)),
         _explain_joining(policy, is_drawn=bool(draw)),
-        offer % {"window": window_in_words(policy)} + explain_quiet_hours(policy, names_zone=True),
+        in_a_row(
+            offer % {"window": window_in_words(policy)},
+            explain_quiet_hours(policy, names_zone=True),
+        ),
         _explain_miss(policy),
         _explain_misses_allowed(policy),
         *_explain_pause(policy),
@@ -139,7 +143,7 @@ def _explain_seats(capacity: int, *, is_drawn: bool) -> str:
         " can cancel a miss or reverse a decision. That person then gets their old place back. You"
         " can ask for no seat before a date, or say yes in advance. You keep your place."
     )
-    return f"{seats} {order} {fair}"
+    return in_a_row(seats, order, fair)
 
 
 def _explain_joining(policy: Policy, *, is_drawn: bool) -> str:
@@ -168,7 +172,7 @@ def _explain_joining(policy: Policy, *, is_drawn: bool) -> str:
 
 def _explain_miss(policy: Policy) -> str:
     first = _("If you do not confirm in time, the next in line gets the seat.")
-    told = f"{first} {_explain_place_behind(policy, 1)}"
+    told = in_a_row(first, _explain_place_behind(policy, 1))
     if not policy.penalty_places or policy.max_decays in (0, 1):
         return told
     places = policy.places_lost(2)
@@ -177,7 +181,7 @@ def _explain_miss(policy: Policy) -> str:
         "After a second miss, behind the next %(places)s people to join, and so on.",
         places,
     )
-    return f"{told} {second % {'places': Amount(places)}}"
+    return in_a_row(told, second % {"places": Amount(places)})
 
 
 def _explain_pause(policy: Policy) -> list[str]:
@@ -211,7 +215,7 @@ def explain_passes(policy: Policy) -> list[str]:
 
 
 def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
-    """Say when the time to confirm does not run, as a sentence to append; empty if it always runs.
+    """Say when the time to confirm does not run, as a sentence; empty if it always runs.
 
     With `names_zone`, also say which time zone counts if the person's own is not known.
     """
@@ -223,10 +227,10 @@ def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
         said = _("That time does not run at weekends.")
     else:
         return ""
-    said = " " + said % {"start": policy.quiet_from, "end": policy.quiet_to}
+    said = said % {"start": policy.quiet_from, "end": policy.quiet_to}
     if names_zone:
         zone = _("If we do not know your zone, %(zone)s counts.")
-        said += f" {zone % {'zone': policy.quiet_time_zone}}"
+        return in_a_row(said, zone % {"zone": policy.quiet_time_zone})
     return said
 
 
@@ -254,7 +258,7 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
                     " place will appear here in a moment."
                 )
             lost = _("If you do nothing, the next person gets the seat.")
-            return f"{lost} {_explain_loss(standing)}"
+            return in_a_row(lost, _explain_loss(standing))
         case Status.ACTIVE:
             return _(
                 "The company is reviewing your application. You keep the seat until the company"
@@ -277,7 +281,7 @@ def explain_next_miss(policy: Policy, misses: int) -> str:
     if not policy.keeps_place(misses + 1):
         return explain_lapse(policy, misses)
     lost = _("If you do nothing, the next person gets the seat.")
-    return f"{lost} {_explain_place_behind(policy, misses + 1)}"
+    return in_a_row(lost, _explain_place_behind(policy, misses + 1))
 
 
 def _explain_place_behind(policy: Policy, misses: int) -> str:
@@ -327,8 +331,8 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         ) % {"draw": format_time(standing.draw_at, zone)}
     elif standing.job_status == "PAUSED":
         paused = _("The company has paused this job. Nobody is offered a seat until it resumes.")
-        turn += f" {paused}"
-    return turn + explain_wishes(standing, zone)
+        turn = in_a_row(turn, paused)
+    return in_a_row(turn, explain_wishes(standing, zone))
 
 
 def _explain_turn(standing: ExplainedStanding, zone: tzinfo) -> str:
@@ -339,9 +343,9 @@ def _explain_turn(standing: ExplainedStanding, zone: tzinfo) -> str:
         return keeps
     if standing.is_accepting:
         later = _("If it comes later, we email you. You then have %(window)s to confirm.") % window
-        return f"{keeps} {_explain_yes(standing, zone)} {later}{quiet}"
+        return in_a_row(keeps, _explain_yes(standing, zone), later, quiet)
     turn = _("When it is your turn, we email you. You then have %(window)s to confirm.") % window
-    return f"{keeps} {turn}{quiet}"
+    return in_a_row(keeps, turn, quiet)
 
 
 def _explain_yes(standing: ExplainedStanding, zone: tzinfo) -> str:
@@ -370,7 +374,7 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
         told.append(_explain_yes(standing, zone))
     if standing.pass_next:
         told.append(_("You pass your next turn. That seat goes to the person behind you."))
-    return "".join(f" {each}" for each in told)
+    return in_a_row(*told)
 
 
 def _explain_loss(standing: ExplainedStanding) -> str:
@@ -380,7 +384,7 @@ def _explain_loss(standing: ExplainedStanding) -> str:
         if policy.max_decays != 0:
             told.append(_("This would be miss number %(number)s.") % {"number": Amount(misses)})
         told.append(_("You could apply again, further back."))
-        return " ".join(told)
+        return in_a_row(*told)
     told = [_explain_place_behind(policy, misses)]
     if policy.cooldown_seconds >= SHORTEST_SAID:
         pause = long_duration(policy.cooldown_seconds)
@@ -398,7 +402,7 @@ def _explain_loss(standing: ExplainedStanding) -> str:
             left,
         )
         told.append(more % {"number": format_number(left)})
-    return " ".join(told)
+    return in_a_row(*told)
 
 
 # How soon a company aims to decide, in words.

@@ -118,6 +118,15 @@ def money(amount: Decimal | int, currency: str) -> str:
     return str(format_currency(amount, currency, pattern, locale, currency_digits=False))
 
 
+def in_a_row(*sentences: str) -> str:
+    """Return sentences one after another, without the empty ones.
+
+    A blank stands between them, but not in Chinese, whose full stop is as wide as one.
+    """
+    blank = "" if code().startswith("zh") else " "
+    return blank.join(filter(None, (each.strip() for each in sentences)))
+
+
 def list_of(items: Sequence[str]) -> str:
     """Return a list as text: Ana, Bo and Cy."""
     return "".join(items) if len(items) < 2 else _list_of(code(), items)

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from jobs.models import Job, JobStatus
 from pipeline.domain.amounts import Amount
 from pipeline.wording.explanations import explain_quiet_hours, window_in_words
+from pipeline.wording.language import in_a_row
 from pipeline.wording.waiting import NOT_KNOWN
 
 
@@ -85,7 +86,7 @@ def describe_outlook(
     names = {"wait": wait, "window": window_in_words(job.policy)}
     confirm = _("You then have %(window)s to confirm.") % names
     if wait:
-        return _("Apply today and you should get a seat %(wait)s.") % names + f" {confirm}"
+        return in_a_row(_("Apply today and you should get a seat %(wait)s.") % names, confirm)
     return str(least) if job.people_waiting else _("You would be first in line.")
 
 
@@ -93,13 +94,13 @@ def _describe_free_seat(job: Job, *, is_verified: bool) -> str:
     now = _("A seat is free now.")
     if job.people_waiting:
         others = _("Nobody on the waitlist can take a seat right now, so you would get this one.")
-        now = f"{now} {others}"
+        now = in_a_row(now, others)
     if is_verified and not job.policy.acknowledge_first_seat:
-        return f"{now} {_('Apply, and it is yours.')}"
+        return in_a_row(now, _("Apply, and it is yours."))
     how = _("Apply, and it is offered to you.")
     if not is_verified:
         how = _("Apply and enter our code, and it is offered to you.")
-    return f"{now} {how}"  # the steps say how long they have to confirm
+    return in_a_row(now, how)  # the steps say how long they have to confirm
 
 
 def describe_steps(job: Job, pace: AnswerPace) -> list[StepWords]:
@@ -123,7 +124,7 @@ def _describe_joining(job: Job) -> str:
 def _describe_turn(job: Job) -> str:
     names = {"window": window_in_words(job.policy)}
     turn = _("We email you. Confirm within %(window)s and the seat is yours.") % names
-    return turn + explain_quiet_hours(job.policy)
+    return in_a_row(turn, explain_quiet_hours(job.policy))
 
 
 def _describe_answer(pace: AnswerPace) -> str:
@@ -131,8 +132,8 @@ def _describe_answer(pace: AnswerPace) -> str:
     if not pace.aim:
         return reads
     if not pace.tenths:
-        return f"{reads} {_('The company aims to answer within %(aim)s.') % {'aim': pace.aim}}"
+        return in_a_row(reads, _("The company aims to answer within %(aim)s.") % {"aim": pace.aim})
     names = {"aim": pace.aim, "tenths": pace.tenths}
     if pace.tenths == 10:
-        return f"{reads} {_('Everyone so far heard back within %(aim)s.') % names}"
-    return f"{reads} {_('%(tenths)d of 10 hear back within %(aim)s.') % names}"
+        return in_a_row(reads, _("Everyone so far heard back within %(aim)s.") % names)
+    return in_a_row(reads, _("%(tenths)d of 10 hear back within %(aim)s.") % names)

@@ -10,6 +10,7 @@ from jobs.models import Job
 from pipeline.domain.amounts import Amount
 from pipeline.domain.states import ClaimState, GroupKind
 from pipeline.wording.english import capitalized
+from pipeline.wording.language import in_a_row
 
 # The groups, as everyone reads them.
 GROUP_WORDS: dict[str, str | Promise] = {
@@ -74,7 +75,7 @@ def describe_reserve(job: Job) -> str:
         "seats": Amount(job.reserved_seats),
         "all": Amount(job.capacity),
     }
-    return f"{words} {job.posting.reserved_sentence}".strip()
+    return in_a_row(words, job.posting.reserved_sentence)
 
 
 def describe_vacancy(job: Job, until: str) -> str:

@@ -41,6 +41,7 @@ from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
 from pipeline.wording.english import format_time, long_duration
 from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.exceptions import REASON_WORDS as EXCEPTION_REASON_WORDS
+from pipeline.wording.language import in_a_row
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -87,7 +88,7 @@ def compose(
         if told := SENTENCES.get((kind, what)):
             facts = _facts(event, zone)
             said = (each for each in (told, *told.then) if not each.given or facts[each.given])
-            return " ".join(_text(each, reader).format(**facts) for each in said)
+            return in_a_row(*(_text(each, reader).format(**facts) for each in said))
     raise KeyError((event.event, event.to_status, event.outcome))
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from pipeline.domain.amounts import Amount
+from pipeline.wording.language import in_a_row
 
 LATELY = timedelta(hours=1)  # after a promotion, in which a line still counts as moving
 
@@ -196,7 +197,7 @@ def _paused(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.PAUSED,
         _("The job is paused."),
-        f"{text} {_free_seats(facts)}" if facts.free else text,
+        in_a_row(text, _free_seats(facts)) if facts.free else text,
         resumed,
         *_deadline(facts),
         tone="warn",
@@ -310,7 +311,7 @@ def _cooling_down(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
         _("Nobody waiting can be promoted yet."),
-        f"{_free_seats(facts)} {why}",
+        in_a_row(_free_seats(facts), why),
         follows,
         # Translators: a time follows: “The first person can be promoted again in 3 hours”.
         _("The first person can be promoted again"),
@@ -369,7 +370,7 @@ def _full(facts: PromotionFacts) -> PromotionStatus:
         Cause.NO_SEAT_FREE,
         _("No seat is free."),
         taken % {"seats": Amount(facts.capacity), "held": _held_seats(facts)},
-        _next_seat(facts) if facts.pending else f"{_next_seat(facts)} {still}",
+        _next_seat(facts) if facts.pending else in_a_row(_next_seat(facts), still),
         *_deadline(facts),
         tone="plain" if facts.pending else "warn",
     )

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import translation
 from icalendar import Calendar
 
+from pipeline.config.languages import OFFERED, SOURCE
 from pipeline.domain.states import MOST_EXTENSIONS
 from pipeline.notifications import previews
 from pipeline.notifications.messages import MAILS
 
 FILES = Path(__file__).parent / "previews"
+BY_LANGUAGE = Path(__file__).parent / "previews_by_language"
 WRITES = bool(os.environ.get("WRITE_PREVIEWS"))
 
 
@@ -38,6 +41,29 @@ def test_an_email_reads_as_its_file_does(kind: str) -> None:
             FILES.mkdir(exist_ok=True)
             file.write_text(text)
         assert (file.read_text() if file.exists() else "") == text
+
+
+@pytest.mark.parametrize("language", [each for each in OFFERED if each != SOURCE])
+def test_every_email_in_a_language_reads_as_its_file_does(language: str) -> None:
+    with translation.override(language):
+        text = "\n".join(f"{'=' * 20} {kind}\n\n{words_of(kind)}" for kind in previews.KINDS)
+
+    file = BY_LANGUAGE / f"{language}.txt"
+    if WRITES:
+        BY_LANGUAGE.mkdir(exist_ok=True)
+        file.write_text(text)
+    assert file.read_text() == text
+
+
+def words_of(kind: str) -> str:
+    """Return the words of an email in the present language, with those of its calendar entry."""
+    sample = previews.find(kind)
+    assert sample is not None
+    text = f"Subject: {sample.subject}\n\n{sample.text.strip()}\n"
+    if not sample.calendar:
+        return text
+    entry = Calendar.from_ical(sample.calendar).walk("VEVENT")[0]
+    return f"{text}\nCalendar: {entry['SUMMARY']}\n{entry.get('DESCRIPTION', '')}\n"
 
 
 def test_there_is_a_preview_of_every_event_with_an_email() -> None:

@@ -72,6 +72,12 @@ def test_lists_and_durations_are_whole_in_each_language() -> None:
     }
 
 
+def test_sentences_stand_in_a_row_with_a_blank_where_the_language_has_one() -> None:
+    assert language.in_a_row("One.", "", " Two.") == "One. Two."
+    with translation.override("zh-hans"):
+        assert language.in_a_row("一。", "", "二。") == "一。二。"
+
+
 def test_the_largest_unit_stands_alone_where_it_is_one_word_or_has_no_blank() -> None:
     seconds = {"one": DAY + 2 * HOUR + 2_400, "two": 2 * DAY, "none": 0.4}
 

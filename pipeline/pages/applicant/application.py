@@ -65,6 +65,7 @@ from pipeline.texts.words import read_decision_texts
 from pipeline.wording.english import isolated
 from pipeline.wording.exceptions import describe_overtaking
 from pipeline.wording.explanations import describe_target
+from pipeline.wording.language import in_a_row
 from pipeline.wording.language import number as in_digits
 from pipeline.wording.waiting import explain_moved_position
 
@@ -261,7 +262,7 @@ def withdrawal_consequence(card: ApplicationCard) -> str:
         }
         if position >= waiting:
             return place
-        return f"{place} {_('If you withdraw, everyone behind you moves up.')}"
+        return in_a_row(place, _("If you withdraw, everyone behind you moves up."))
     if card.state == "drawing":
         return _("The order is not drawn yet. If you withdraw, you take no part in the draw.")
     if card.state == "late":
@@ -270,7 +271,7 @@ def withdrawal_consequence(card: ApplicationCard) -> str:
         return _("No seat is held or offered. If you withdraw, the application ends at once.")
     is_held = card.state == "active"
     has = _("You have a seat.") if is_held else _("You have been offered a seat.")
-    return f"{has} {_seat_consequence(card.job)}"
+    return in_a_row(has, _seat_consequence(card.job))
 
 
 def _seat_consequence(job: Job) -> str:

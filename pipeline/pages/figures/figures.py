@@ -34,6 +34,7 @@ from pipeline.pages.figures.job_charts import (
     wait_groups,
 )
 from pipeline.pages.limits import time_limited
+from pipeline.wording import language
 from pipeline.wording.explanations import describe_target
 
 T = TypeVar("T")
@@ -173,7 +174,7 @@ def _draw_idle_hours(found: IdleSeats) -> Chart | None:
         for index, ((kind, words), amount) in enumerate(zip(CAUSES.items(), lost, strict=True)):
             # Translators: the label of a bar; %(cause)s is "Nobody waiting", %(hours)s a number.
             label = _("Week of %(day)s, %(cause)s: %(hours)s h") % {
-                "day": f"{week.monday.day} {week.monday:%b}",
+                "day": language.day(week.monday, "short"),
                 "cause": words,
                 "hours": f"{amount:,.1f}",
             }
@@ -187,7 +188,7 @@ def _draw_idle_hours(found: IdleSeats) -> Chart | None:
         x=[
             ChartTick(
                 (number + 0.5) * place,
-                f"{week.monday.day} {week.monday:%b}",
+                language.day(week.monday, "short"),
                 wide_only=number % 2 == 1,
             )
             for number, (week, _ledger) in enumerate(found.weeks)

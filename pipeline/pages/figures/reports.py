@@ -32,7 +32,9 @@ from pipeline.pages.access import for_members, own_job
 from pipeline.pages.charts import Chart, ChartBar, ChartTick, count_ticks
 from pipeline.pages.figures.job_charts import JobSeatTimePart, draw_seat_time
 from pipeline.pages.live_page import live_page
+from pipeline.wording import language
 from pipeline.wording.english import short_duration
+from pipeline.wording.language import in_a_row
 from pipeline.wording.language import number as in_digits
 from pipeline.work.start import TaskRequest, WorkError, start_tasks
 from tasks.errors import TaskError
@@ -234,7 +236,7 @@ GROUP_SHARE = 0.72  # share of a day's place that its bars fill
 
 def day_names(week: Week) -> list[str]:
     """Return short names of a week's days: Mon 9 Nov."""
-    return [f"{day:%a} {day.day} {day:%b}" for day in week.days[:DAYS]]
+    return [language.day(day, "short weekday") for day in week.days[:DAYS]]
 
 
 def draw_days(figures: dict[str, Any], week: Week) -> Chart | None:
@@ -467,7 +469,7 @@ def summarise(figures: WeekFigures) -> str:
     elif nobody >= 1:
         words = _("Seats stood free for %(duration)s, but nobody was waiting.")
         said.append(words % {"duration": short_duration(nobody)})
-    return " ".join(said)
+    return in_a_row(*said)
 
 
 def _summarise_offers(figures: WeekFigures) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from applicants.models import Device
 from pipeline.notifications import devices
@@ -152,8 +153,16 @@ def test_nobody_removes_the_device_of_another() -> None:
         ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari/604.1", "Safari (iPhone)"),
         ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge (Windows)"),
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0", "Firefox (Linux)"),
+        ("Mozilla/5.0 (X11; Linux x86_64)", "Unknown browser (Linux)"),
         ("", "Unknown browser"),
     ],
 )
 def test_a_device_has_the_name_that_its_owner_knows(agent: str, name: str) -> None:
-    assert devices.browser_name(agent) == name
+    assert devices.shown_name(Device(name=devices.browser_name(agent))) == name
+
+
+def test_a_browser_that_nobody_knows_is_named_in_the_language_of_the_reader() -> None:
+    stored = Device(name=devices.browser_name("Mozilla/5.0 (X11; Linux x86_64)"))
+
+    with translation.override("de"):
+        assert devices.shown_name(stored) == "Unbekannter Browser (Linux)"
