@@ -222,7 +222,7 @@ ONLY_POSTED_TO = set(
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     add_my_files discard_upload remove_my_file upload_file
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
-    withdraw_question company_email_html test_chat switch_chat
+    withdraw_question company_email_html test_chat switch_chat sign_on_logout
     withdraw_consent join_pool state_group decide_group
     add_my_device remove_my_device task_run_now reset_sandbox give_scores
     add_account_device remove_account_device

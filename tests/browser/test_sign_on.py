@@ -80,7 +80,7 @@ def _set_up(owner: Hands, issuer: str) -> None:
     page.locator("#id_group").fill("hr")
     page.locator("#id_role").select_option("RECRUITER")
     owner.press("Add group")
-    shows(page, "Roles follow the groups at each sign-in.")
+    shows(page, "Roles follow the groups at each sign-in, and at once with provisioning.")
     look_at(owner, "sign-on")
 
 

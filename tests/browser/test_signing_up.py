@@ -76,7 +76,7 @@ def test_a_member_says_their_name(owner: Hands, world: World) -> None:
 def test_a_member_shows_a_picture_and_removes_it(owner: Hands, world: World) -> None:
     owner.page.goto("/account/")
     file = {"name": "me.png", "mimeType": "image/png", "buffer": picture("PNG", (300, 200))}
-    owner.page.get_by_label("Picture").set_input_files([file])
+    owner.page.get_by_label("Picture", exact=True).set_input_files([file])
 
     owner.press("Save picture")
 

@@ -64,8 +64,8 @@ def demo(tree: Path) -> Iterator[tuple[str, str, str]]:
             if LAST_WORDS in line:
                 break
         links = re.findall(r"http://\S+/demo/sign-in/\S+", "".join(said))
-        assert len(links) == 2, "".join(said)
-        yield f"http://127.0.0.1:{running.port}", links[0], links[1]
+        assert len(links) == 3, "".join(said)
+        yield f"http://127.0.0.1:{running.port}", links[0], links[-1]
         running.end(15)
 
 
