@@ -63,7 +63,7 @@ COSTS = {
     "claim one": Cost(4, 4, 675),
 }
 EACH = {
-    "decay": Cost(0, 0, 480),
+    "decay": Cost(0, 0, 458),
     "enqueue_many": Cost(0, 0, 15.1),
     "enqueue_many with keys": Cost(0, 0, 17.1),
     "enqueue_many with known keys": Cost(0, 0, 20.0),
